@@ -240,6 +240,7 @@ DIFFERENCES = {
     "managedFields": "who wrote a field is not compared",
     "nodes": "on which node an update of a DaemonSet begins: Kubernetes goes through them at random",
     "races": "a difference has to show twice: under load, Kubernetes' own writes can overtake each other",
+    "revisions": "which of two unused revisions of a DaemonSet goes: the one whose pods ended first",
     "indexes": "which pods of an Indexed Job go when fewer may run: chosen by uid, so by chance",
 }
 """What is left out of the comparison, and why."""

@@ -102,6 +102,15 @@ def claim_owners(owner: JsonObject, pod: JsonObject, claim: JsonObject) -> list[
     return others
 
 
+def is_stale(owner: JsonObject, pod: JsonObject, claim: JsonObject) -> bool:
+    """Return whether a claim still goes with an earlier pod of the name of a new one."""
+    policy = owner["spec"].get("persistentVolumeClaimRetentionPolicy") or {}
+    return policy.get("whenScaled") == "Delete" and any(
+        (each["kind"], each["name"]) == ("Pod", pod["metadata"]["name"])
+        for each in claim["metadata"].get("ownerReferences") or ()
+    )
+
+
 def decide_stateful_set(
     owner: JsonObject,
     pods: Sequence[JsonObject],

@@ -1,5 +1,7 @@
 """The controller of StatefulSets: pods with names and claims of their own, in order."""
 
+from typing import Final
+
 from certwright.kube import AlreadyExists, ApiError, JsonObject, Key, key_of
 from certwright.kube.kinds import ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet
 from certwright.runtime import (
@@ -8,6 +10,7 @@ from certwright.runtime import (
     Context,
     Controller,
     Outcome,
+    RequeueAfter,
     again,
     allow,
     select,
@@ -22,9 +25,12 @@ from certwright.testkit.workloads.statefulpods import (
     decide_stateful_set,
     identity_labels,
     is_member,
+    is_stale,
     ordinal_of,
     revision_name,
 )
+
+_STALE_SECONDS: Final = 1.0
 
 
 def stateful_set_controller(namespace: str, channel: Channel) -> Controller:
@@ -80,8 +86,12 @@ async def _act(ctx: Context, owner: JsonObject, plan: StatefulPlan) -> None:
 
 async def _create(ctx: Context, owner: JsonObject, pod: JsonObject) -> None:
     name, set_name = pod["metadata"]["name"], owner["metadata"]["name"]
-    for wanted in claims_of(owner, pod):
-        if ctx.get(PersistentVolumeClaim, key_of(wanted)) is None:
+    claims = {key_of(wanted): wanted for wanted in claims_of(owner, pod)}
+    present = {key: ctx.get(PersistentVolumeClaim, key) for key in claims}
+    if any(found is not None and is_stale(owner, pod, found) for found in present.values()):
+        raise RequeueAfter(f"a claim of Pod {name} is about to be deleted", after=_STALE_SECONDS)
+    for key, wanted in claims.items():
+        if present[key] is None:
             await _create_claim(ctx, owner, wanted, name)
     try:
         created = await ctx.create(pod, owner=owner)

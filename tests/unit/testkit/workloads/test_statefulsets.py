@@ -18,6 +18,7 @@ from certwright.testkit.workloads.statefulpods import (
     claim_owners,
     claims_of,
     decide_stateful_set,
+    is_stale,
     stateful_pod,
 )
 
@@ -172,6 +173,16 @@ def test_claims_stay_or_go_as_the_policy_says(
     for ordinal, expected in enumerate(owners):
         references = claim_owners(owner, pod(ordinal), {"metadata": {}})
         assert [each["kind"] for each in references] == ([expected] if expected else [])
+
+
+def test_a_claim_that_goes_with_an_earlier_pod_is_waited_for() -> None:
+    policy = {"whenScaled": "Delete"}
+    owner = stored(persistentVolumeClaimRetentionPolicy=policy)
+    new = stateful_pod(owner, NEW, 0)
+    claim = {"metadata": {"ownerReferences": [{"kind": "Pod", "name": "db-0", "uid": "before"}]}}
+    assert is_stale(owner, new, claim)
+    assert not is_stale(owner, new, {"metadata": {}})
+    assert not is_stale(stored(), new, claim)
 
 
 def test_claims_are_looked_at_where_all_before_are_well() -> None:
