@@ -16,6 +16,7 @@ from certwright.kube.kinds import (
 )
 from certwright.testkit import Cluster, EmbeddedCluster
 from certwright.testkit.actors import ANNOTATION, workload_controllers
+from certwright.testkit.actors.claims import claim_controller
 from certwright.testkit.builders import daemon_set, deployment, job, stateful_set
 
 
@@ -174,3 +175,24 @@ async def test_a_service_has_the_addresses_of_its_pods(embedded_cluster: Embedde
     await cluster.settle()
     [found] = await cluster.list(EndpointSlice)
     assert name not in {each["targetRef"]["name"] for each in found["endpoints"]}
+
+
+async def test_a_pod_waits_until_the_claim_of_the_one_before_is_gone(
+    embedded_cluster: EmbeddedCluster,
+) -> None:
+    cluster = embedded_cluster
+    db = stateful_set("db", replicas=2)
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    db["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": claim}]
+    db["spec"]["podManagementPolicy"] = "Parallel"
+    db["spec"]["persistentVolumeClaimRetentionPolicy"] = {"whenScaled": "Delete"}
+    await cluster.create(db)
+    await cluster.settle(*workload_controllers(cluster.namespace))
+    await cluster.patch(StatefulSet, "db", {"spec": {"replicas": 1}})
+    await cluster.settle()
+    await cluster.patch(StatefulSet, "db", {"spec": {"replicas": 3}})
+    await cluster.settle()
+    assert await cluster.names(Pod) == {"db-0", "db-2"}, "data-db-1 is held by its finalizer"
+    await cluster.settle(claim_controller(cluster.namespace))
+    await cluster.advance(seconds=5)
+    assert await cluster.names(Pod) == {"db-0", "db-1", "db-2"}

@@ -72,8 +72,10 @@ async def _reconcile(ctx: Context, key: Key) -> Outcome:
 
 
 async def _act(ctx: Context, owner: JsonObject, plan: StatefulPlan) -> None:
+    waiting = [pod for pod in plan.create if _waits_for_claims(ctx, owner, pod)]
     for pod in plan.create:
-        await _create(ctx, owner, pod)
+        if pod not in waiting:
+            await _create(ctx, owner, pod)
     for pod in plan.relabel:
         labels = identity_labels(pod["metadata"]["name"], ordinal_of(pod))
         await ctx.patch(pod, {"metadata": {"labels": labels}})
@@ -82,16 +84,20 @@ async def _act(ctx: Context, owner: JsonObject, plan: StatefulPlan) -> None:
     for pod in plan.delete:
         await ctx.delete(pod)
         _tell(ctx, owner, "delete", pod)
+    if waiting:
+        names = ", ".join(pod["metadata"]["name"] for pod in waiting)
+        raise RequeueAfter(f"claims of {names} are about to be deleted", after=_STALE_SECONDS)
+
+
+def _waits_for_claims(ctx: Context, owner: JsonObject, pod: JsonObject) -> bool:
+    found = [ctx.get(PersistentVolumeClaim, key_of(wanted)) for wanted in claims_of(owner, pod)]
+    return any(claim is not None and is_stale(owner, pod, claim) for claim in found)
 
 
 async def _create(ctx: Context, owner: JsonObject, pod: JsonObject) -> None:
     name, set_name = pod["metadata"]["name"], owner["metadata"]["name"]
-    claims = {key_of(wanted): wanted for wanted in claims_of(owner, pod)}
-    present = {key: ctx.get(PersistentVolumeClaim, key) for key in claims}
-    if any(found is not None and is_stale(owner, pod, found) for found in present.values()):
-        raise RequeueAfter(f"a claim of Pod {name} is about to be deleted", after=_STALE_SECONDS)
-    for key, wanted in claims.items():
-        if present[key] is None:
+    for wanted in claims_of(owner, pod):
+        if ctx.get(PersistentVolumeClaim, key_of(wanted)) is None:
             await _create_claim(ctx, owner, wanted, name)
     try:
         created = await ctx.create(pod, owner=owner)
