@@ -50,7 +50,7 @@ test test-real sim: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 
 .PHONY: test
 test: $(READY) ## All tests that need no cluster
-	@$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 .PHONY: test-real
 test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
