@@ -2,6 +2,7 @@
 
 import gc
 
+import pytest
 from hypothesis import settings
 
 settings.register_profile("repeatable", derandomize=True)
@@ -19,3 +20,10 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 100)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give tests on the real control plane more time: its controllers take some when busy."""
+    for item in items:
+        if item.get_closest_marker("real") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(180))

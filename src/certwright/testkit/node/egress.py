@@ -6,6 +6,8 @@ endpoint of its EndpointSlices, a pod's address to the port of 127.0.0.1 that st
 """
 
 import asyncio
+import os
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -21,6 +23,7 @@ from certwright.kube.kinds import EndpointSlice, Service
 from certwright.testkit.node.ports import PortTable
 
 _LONGEST_HEAD: Final = 16_384
+_LONGEST_PLACE: Final = 60
 _CHUNK: Final = 65_536
 _ESTABLISHED: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
 
@@ -105,6 +108,13 @@ async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -
             await writer.drain()
     with suppress(OSError):
         writer.close()
+
+
+def folder_for_sockets() -> tempfile.TemporaryDirectory[str]:
+    """Make a folder with a short path: that of a Unix socket has room for about 100 bytes."""
+    usual = tempfile.gettempdir()
+    place = usual if len(os.fsencode(usual)) <= _LONGEST_PLACE else "/tmp"  # noqa: S108 - short
+    return tempfile.TemporaryDirectory(prefix="certwright-", dir=place)
 
 
 @asynccontextmanager

@@ -1,7 +1,6 @@
 """A real control plane with a node: manifests are applied, and their pods run."""
 
 import asyncio
-import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from certwright.kube import Key, NotFound
 from certwright.kube.kinds import ServiceAccount
 from certwright.testkit.controlplane import ControlPlane, control_plane
 from certwright.testkit.controlplane.flags import CONTROLLERS, WORKLOAD_CONTROLLERS
-from certwright.testkit.node.egress import egress_configuration, egress_proxy
+from certwright.testkit.node.egress import egress_configuration, egress_proxy, folder_for_sockets
 from certwright.testkit.node.node import LocalNode, local_node
 from certwright.testkit.node.process.images import Program
 from certwright.testkit.node.services import ApiAddress, NodeSettings
@@ -44,7 +43,7 @@ async def control_plane_with_node(
     """
     stack = AsyncExitStack()  # closed without the caller's exception: a group would wrap it
     try:
-        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="certwright-")))
+        folder = Path(stack.enter_context(folder_for_sockets()))
         socket, configuration = folder / "egress.sock", folder / "egress.yaml"
         configuration.write_text(egress_configuration(socket), "utf-8")
         plane = await stack.enter_async_context(

@@ -1,5 +1,6 @@
 """Probes, ports, images, volumes on disk, scheduling: the small decisions."""
 
+import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,7 +9,7 @@ from tests.support.node.playedpod import pod
 
 from certwright.apiserver.verbs.logs import LogOptions
 from certwright.kube import BadRequest, JsonObject
-from certwright.testkit.node.egress import egress_configuration, find_local
+from certwright.testkit.node.egress import egress_configuration, find_local, folder_for_sockets
 from certwright.testkit.node.pod.environment import PodAddress
 from certwright.testkit.node.pod.volumes import FileContent, VolumeError, volume_files
 from certwright.testkit.node.ports import HostPortTaken, PortTable, container_ports
@@ -168,6 +169,17 @@ def test_addresses_of_the_cluster_lead_to_this_machine(
 ) -> None:
     addresses = {("10.244.0.2", 8080): ("127.0.0.1", 41000)}
     assert find_local(target, [SERVICE], slices, addresses) == found
+
+
+def test_sockets_have_short_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("x" * 80)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with folder_for_sockets() as folder:
+        assert len(folder) < 80
+    monkeypatch.setattr(tempfile, "tempdir", "/tmp")
+    with folder_for_sockets() as folder:
+        assert Path(folder).parent == Path("/tmp")
 
 
 def test_the_configuration_names_the_socket() -> None:
