@@ -128,8 +128,10 @@ class ResourceDeletion:
     async def abandon(self, key: Key) -> Outcome:
         """Forget a ManagedResource that is gone; its shards are gone, or about to be."""
         known = self._kept.states.known(key)
-        for name in sorted(known.touched) if known is not None else ():
+        while known is not None and known.touched:  # of another it may be told meanwhile
+            name = min(known.touched)
             await self._shards.release(Key(key.namespace, name))
+            known.touched.discard(name)
         return self.forget(key)
 
     def forget(self, key: Key) -> Outcome:
