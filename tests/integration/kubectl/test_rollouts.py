@@ -53,12 +53,15 @@ def test_a_rollout_that_fails_says_so(kubectl: Kubectl) -> None:
 def test_a_watch_shows_pods_come_up(kubectl: Kubectl) -> None:
     where = ("-n", kubectl.namespace)
     command = [kubectl.binary, *where, "get", "pods", "-w", "--no-headers"]
+    kubectl("run", "first", "--image=nginx")
     with subprocess.Popen(command, env=kubectl.environment, stdout=subprocess.PIPE) as watching:
+        lines = cast("Any", watching.stdout)
+        assert lines.readline().decode().split()[0] == "first"  # from here on nothing is missed
         kubectl("create", "deployment", "web", "--image=nginx")
         states: list[str] = []
         while not states or states[-1] != "Running":
-            line = cast("Any", watching.stdout).readline().decode().split()
-            states.append(line[2])
+            name, _, state, *_ = lines.readline().decode().split()
+            states += [state] if name.startswith("web-") else []
         watching.terminate()
     assert states[0] == "Pending"
 
