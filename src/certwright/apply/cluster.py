@@ -174,7 +174,7 @@ class Cluster(Protocol):
         """Server-side apply; a resourceVersion in *obj* is a precondition.
 
         Without *force*, a field that another manager owns with another value is a `Conflict`:
-        so an object is created without taking over one that nobody knew of.
+        so an object is created without taking over one that was not known.
         """
         ...
 

@@ -57,7 +57,7 @@ class Access:
 
     The server is asked what the user may read (a SelfSubjectAccessReview, as that user), once
     for a kind and namespace as long as the answer counts; writes it judges by itself. What the
-    installation *refuses* nobody may touch.
+    installation *refuses* no user may touch.
     """
 
     def __init__(

@@ -129,7 +129,7 @@ class HealthChecks:
         try:
             answer = await self._access.client.send(asked)
         except (ApiError, TransportError):
-            return ""  # nobody may read them, or not now
+            return ""  # they may not be read, or not now
         items = [shallow(bytes(item)) for item in to_page(asked, answer.body).items]
         events = [orjson.loads(item) for item in items if not is_deep(item)]
         text = lasting_events_text(events)

@@ -5,7 +5,7 @@ An object of the API ends at 1.5 MiB in etcd. The shards of ``x`` are called
 the status that names them, and never changed: what a status says is true until the next one.
 It names them in ``resources``, among the objects, so that one write changes both, and Gardener's
 definition knows the field: ``fieldPath`` says that a part of the ConfigMap is meant.
-The server lets nobody change them, and the digest in the name is that of the content, so that
+They are immutable, and the digest in the name is that of the content, so that
 one with another content under the same name is noticed. A finalizer keeps one that is deleted
 until what it lists is in another.
 """

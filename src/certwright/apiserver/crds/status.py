@@ -40,7 +40,7 @@ def is_status_write(new: JsonObject, old: JsonObject | None) -> bool:
 def prepare(new: JsonObject, old: JsonObject | None) -> None:
     """Start with an empty status; remember every version objects were ever stored in.
 
-    Whoever migrated the stored objects takes versions out again, through the status.
+    A client that migrated the stored objects takes versions out again, through the status.
     """
     if old is None:
         new["status"] = {

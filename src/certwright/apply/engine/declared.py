@@ -47,7 +47,7 @@ class Rules:
     """Take the object even from another owner."""
     take_over_from: tuple[str, ...] = ()
     """Field managers whose fields become ours, so that those no longer wanted disappear. With
-    `CLIENT_SIDE_APPLY` that is whoever wrote the annotation that kubectl leaves behind."""
+    `CLIENT_SIDE_APPLY` that is the manager that wrote the annotation that kubectl leaves behind."""
     force: bool = True
     """Take fields that other managers hold with other values; else the object is not written,
     and the result names them."""
@@ -137,7 +137,7 @@ _SERVER_METADATA: Final = frozenset(
         "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
     }
 )  # fmt: skip
-"""What manifests written by ``kubectl get -o yaml`` carry and nobody can want."""
+"""What manifests written by ``kubectl get -o yaml`` carry and no manifest can want."""
 
 
 def desired_of(wanted: Declared, owner: Owner | None) -> JsonObject:

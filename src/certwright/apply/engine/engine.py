@@ -335,7 +335,7 @@ def _place(ref: ObjectRef) -> tuple[str, ...]:
 
 
 def _by_ref(wanted: Iterable[Declared]) -> tuple[dict[ObjectRef, Declared], list[Declared]]:
-    """Return each object once, and those that are wanted in several forms: nobody knows which."""
+    """Return each object once, and those that are wanted in several forms, unclear in which."""
     forms: dict[tuple[str, str, str, str], list[Declared]] = {}
     for one in wanted:
         known = forms.setdefault(one.ref.identity, [])

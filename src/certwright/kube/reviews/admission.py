@@ -112,10 +112,7 @@ _ENCODER = msgspec.json.Encoder()
 
 def read_admission_review(body: bytes) -> AdmissionReview:
     """Return the request in an AdmissionReview; `BadRequest` says what is wrong with the body."""
-    request = read_request(body, API_VERSION, KIND, _REQUEST)
-    if not request.uid:
-        raise BadRequest(f"{KIND}: the request has no uid")
-    return request
+    return read_request(body, API_VERSION, KIND, _REQUEST)
 
 
 def write_admission_review(response: AdmissionResponse) -> bytes:

@@ -7,7 +7,6 @@ import msgspec
 import orjson
 from msgspec import Raw, Struct
 
-from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
 from certwright.kube.reviews.envelope import read_request
 
@@ -48,10 +47,7 @@ _ENCODER = msgspec.json.Encoder()
 
 def read_conversion_review(body: bytes) -> ConversionReview:
     """Return the request in a ConversionReview; `BadRequest` says what is wrong with the body."""
-    request = read_request(body, API_VERSION, KIND, _REQUEST)
-    if not request.uid:
-        raise BadRequest(f"{KIND}: the request has no uid")
-    return request
+    return read_request(body, API_VERSION, KIND, _REQUEST)
 
 
 def write_converted(request: ConversionReview, objects: Sequence[JsonObject]) -> bytes:

@@ -1,6 +1,6 @@
 """What all reviews have in common: a document with a version, a kind, and a request in it."""
 
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -8,7 +8,17 @@ from msgspec import Struct
 from certwright.kube.errors import BadRequest
 from certwright.kube.rawjson import MAX_DEPTH, is_deep
 
-T = TypeVar("T", bound=Struct)
+
+class ReviewRequest(Protocol):
+    """What is asked; the answer repeats its uid."""
+
+    @property
+    def uid(self) -> str:
+        """Which request it is."""
+        ...
+
+
+T = TypeVar("T", bound=ReviewRequest)
 
 
 class ReviewHead(Struct, rename="camel"):
@@ -37,9 +47,12 @@ def read_request(body: bytes, api_version: str, kind: str, request: msgspec.json
             )
         if bytes(head.request) == b"null":
             raise BadRequest(f"{kind} without a request")
-        return request.decode(head.request)
+        found = request.decode(head.request)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise BadRequest(f"{kind} cannot be read: {_shown(error)}") from None
+    if not found.uid:
+        raise BadRequest(f"{kind}: the request has no uid")
+    return found
 
 
 def _shown(error: Exception) -> str:

@@ -244,7 +244,7 @@ def cleanup_completed(old: ManagedResource, new: ManagedResource, our_class: Res
 
 
 def lost_hold(old: ManagedResource, new: ManagedResource, our_class: ResourceClass) -> bool:
-    """Return whether a finalizer of ours was removed; it is nobody else who adds one."""
+    """Return whether a finalizer of ours was removed; only we add one."""
     return not set(our_class.held(old)) <= set(our_class.held(new))
 
 

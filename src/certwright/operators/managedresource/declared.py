@@ -89,7 +89,7 @@ class Mode(StrEnum):
     KEEP = "Keep"
     """As written, and left where it is when it is no longer wanted."""
     FALL_BACK = "FallBack"
-    """As written, unless somebody else provides it."""
+    """As written, unless others provide it."""
 
 
 _MODES: Final = {mode.value: mode for mode in Mode}

@@ -258,7 +258,7 @@ def with_summary(
 def ready(
     said: Sequence[ConditionUpdate], hindrance: ConditionUpdate | None = None
 ) -> ConditionUpdate:
-    """Sum up what the other conditions say: True if all is well, False if somebody must act.
+    """Sum up what the other conditions say: True if all is well, False if action is needed.
 
     ``Unknown`` is what only takes time. *hindrance* is why nothing can be done at all
     (`suspended`, `dependency_not_ready`) and comes first.

@@ -284,7 +284,7 @@ def _parsed(value: str) -> Origin | None:
 def is_foreign(live: Live, since: datetime | None, *, respected: bool) -> bool:
     """Return whether an object was never ours, though it was wanted: none of us ever wrote it.
 
-    So it is with one that somebody else provides, and with one that refused to be changed. What
+    So it is with one that others provide, and with one that refused to be changed. What
     appeared *since* we want it may be the work of an earlier version that left no trace, unless
     objects of others are *respected*: it is a fall-back only, or not to be adopted.
     """

@@ -184,7 +184,7 @@ def rules_for(
 
 
 def adopting(rules: Rules, policy: str | None, managed_by: str) -> Rules:
-    """Return rules for objects that are there and belong to nobody; all are adopted by default.
+    """Return rules for objects that are there and have no owner; all are adopted by default.
 
     With ``IfLabelled`` it takes our label: who puts it on an object hands it over. Raises
     `ValueError` if there is no such policy.

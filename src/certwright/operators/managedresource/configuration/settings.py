@@ -11,8 +11,8 @@ These settings are ours, all optional:
 ``controllers.garbageCollector.minimumObjectLifetime``
     How old an object must be to be collected; ``0s`` for any age. ``dryRun`` only reports.
 ``controllers.tokenRequestor.allowedServiceAccounts``
-    Whose tokens Secrets of other namespaces may ask for. Without it nobody's, unless the instance
-    is for some source namespaces and has a target of its own: then everybody's there.
+    Whose tokens Secrets of other namespaces may ask for. Without it none's, unless the instance
+    is for some source namespaces and has a target of its own: then all of that target.
 ``controllers.managedResource.serviceAccountName``
     As which ServiceAccount of their namespace ManagedResources act that name none themselves.
 ``controllers.managedResource.allowedNamespaces``, ``allowedKinds``
