@@ -38,9 +38,9 @@ T = TypeVar("T", bound=Object)
 
 PATIENCE_SECONDS = 30.0
 """How long others may take for what they do on their own."""
-GARBAGE_SECONDS = 110.0
+GARBAGE_SECONDS = 50.0
 """How long an object may outlive its owner: of new kinds the garbage collector of Kubernetes
-learns every half minute, and for half a minute it waits for kinds that are gone again."""
+learns every half minute."""
 
 
 class DidNotSettle(AssertionError):
