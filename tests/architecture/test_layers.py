@@ -20,15 +20,16 @@ ALLOWED = {
     "runtime": {"client", "kube", "clock"},
     "webhook": {"runtime", "client", "pki", "kube", "clock"},
     "keep": {"apply", "runtime", "client", "kube", "clock"},
+    "bundles": {"apply", "kube"},
     "issuer": {"runtime", "client", "api", "pki", "kube", "clock"},
     "issuers": {"issuer", "runtime", "client", "api", "pki", "kube", "clock"},
     "operators": {
-        "keep", "webhook", "managed", "apply", "runtime", "client", "api", "pki", "kube", "clock",
+        "keep", "bundles", "webhook", "managed", "apply", "runtime", "client", "api", "pki", "kube", "clock",
     },
     "apiserver": {"client", "kube", "pki", "clock"},
-    "testkit": {"apiserver", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
+    "testkit": {"apiserver", "bundles", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
     "cli": {
-        "testkit", "apiserver", "operators", "issuers", "issuer", "managed", "webhook", "apply", "runtime",
+        "testkit", "apiserver", "operators", "issuers", "issuer", "managed", "webhook", "bundles", "apply", "runtime",
         "client", "api", "pki", "kube", "clock",
     },
 }  # fmt: skip
