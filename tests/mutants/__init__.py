@@ -3,7 +3,8 @@
 A test claims an acceptance scenario with ``@pytest.mark.scenario("MR-17")``. A claim is worth
 something only if the test fails when the behaviour is absent. So for each scenario there is at
 least one mutant: a text in one file of ``src`` that is replaced by another. ``make mutants`` applies
-each to a copy of the tree and runs the tests that claim the scenario; one of them must fail.
+each to a copy of the tree and runs the tests that claim the scenario; one of them must fail. At
+first it runs all of them unchanged: they must pass.
 
 The mutants of a spec are the YAML files in the folder of its name, each a list of mappings::
 

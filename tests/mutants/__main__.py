@@ -7,8 +7,8 @@ import tempfile
 from pathlib import Path
 
 from tests.mutants.claims import claims, number_of
-from tests.mutants.mutant import SCENARIOS, Mutant, load
-from tests.mutants.run import Fate, trials
+from tests.mutants.mutant import COMPLETE, SCENARIOS, Mutant, load
+from tests.mutants.run import Fate, failing, trials
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,6 +25,11 @@ def main() -> int:
     wrong = _missing(options.spec, mutants, claimed, options.only)
     ready = [mutant for mutant in mutants if mutant.scenario in claimed]
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        tests = sorted({test for mutant in ready for test in claimed[mutant.scenario]})
+        _say(f"{len(tests)} claiming tests without any mutant …")
+        if failed := failing(ROOT, Path(folder), tests, options.jobs):
+            _say("\n".join(["They must pass before mutants can be tried:", *failed]))
+            return 1
         tried = trials(ROOT, Path(folder), ready, claimed, options.jobs)
         for number, trial in enumerate(tried, start=1):
             line = f"{number:4}/{len(ready)} {trial.fate:8} {trial.seconds:6.1f} s  {trial.mutant}"
@@ -39,7 +44,8 @@ def _missing(
     spec: str, mutants: list[Mutant], claimed: dict[str, list[str]], only: list[str]
 ) -> list[str]:
     """Return which scenarios have no mutant, and which mutants no test."""
-    wanted = only or [f"{spec}-{number}" for number in range(1, SCENARIOS[spec] + 1)]
+    every = [f"{spec}-{number}" for number in range(1, SCENARIOS[spec] + 1)]
+    wanted = only or [name for name in every if spec in COMPLETE or name in claimed]
     have = {mutant.scenario for mutant in mutants}
     found = [f"NO MUTANT {name}" for name in sorted(wanted, key=number_of) if name not in have]
     return found + [f"NO TEST claims {name}" for name in sorted(have - set(claimed))]

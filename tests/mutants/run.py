@@ -17,6 +17,7 @@ from tests.mutants.mutant import Mutant
 LIMIT_SECONDS = 900.0
 _COPIED = ("src", "tests", "examples", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
 _TESTS_FAILED = 1
+_FAILED = ("FAILED", "ERROR")
 
 
 class Fate(StrEnum):
@@ -39,6 +40,19 @@ class Trial:
     fate: Fate
     detail: str = ""
     seconds: float = 0.0
+
+
+def failing(root: Path, folder: Path, tests: Sequence[str], jobs: int) -> list[str]:
+    """Run tests without any mutant; return the lines that name those which fail.
+
+    A test that fails anyway would seem to notice every mutant.
+    """
+    copy = _copy(root, folder / "unchanged")
+    done = _pytest(copy, "-n", str(jobs), *tests)
+    if done.returncode == 0:
+        return []
+    lines = (done.stdout + done.stderr).strip().splitlines()
+    return [line for line in lines if line.startswith(_FAILED)] or lines[-5:]
 
 
 def trials(
@@ -85,21 +99,8 @@ def _copy(root: Path, target: Path) -> Path:
 def _trial(copy: Path, number: int, mutant: Mutant, tests: Sequence[str]) -> Trial:
     began = time.monotonic()
     mutant.apply(copy, number)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(copy / "src"),  # before the installed package, which is the work tree
-        "PYTHONPYCACHEPREFIX": str(copy.with_suffix(".bytecode")),
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
-    command = [
-        sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider",
-        "--no-header", *tests,
-    ]  # fmt: skip
     try:
-        done = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, text=True,
-            timeout=LIMIT_SECONDS, check=False,
-        )  # fmt: skip
+        done = _pytest(copy, "-x", "-n", "0", *tests, seconds=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
         return Trial(mutant, Fate.KILLED, "it never ended", time.monotonic() - began)
     seconds = time.monotonic() - began
@@ -108,5 +109,22 @@ def _trial(copy: Path, number: int, mutant: Mutant, tests: Sequence[str]) -> Tri
     if done.returncode != _TESTS_FAILED:
         last = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
         return Trial(mutant, Fate.BROKEN, last, seconds)
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    failed = [line for line in done.stdout.splitlines() if line.startswith(_FAILED)]
     return Trial(mutant, Fate.KILLED, failed[0] if failed else "", seconds)
+
+
+def _pytest(
+    copy: Path, *arguments: str, seconds: float | None = None
+) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(copy / "src"),  # before the installed package, which is the work tree
+        "PYTHONPYCACHEPREFIX": str(copy.with_suffix(".bytecode")),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    options = ("-q", "-p", "no:cacheprovider", "--no-header")
+    command = [sys.executable, "-m", "pytest", *options, *arguments]
+    return subprocess.run(
+        command, cwd=copy, env=environment, capture_output=True, text=True, timeout=seconds,
+        check=False,
+    )  # fmt: skip
