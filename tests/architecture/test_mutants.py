@@ -39,4 +39,3 @@ def test_tests_that_fail_without_a_mutant_are_named(tmp_path: Path) -> None:
     names = ["tests/test_it.py::test_a", "tests/test_it.py::test_b"]
     failed = failing(tests.parent, tmp_path / "copy", names, jobs=0)
     assert [line.split(" - ")[0] for line in failed] == ["FAILED tests/test_it.py::test_b"]
-    assert failing(tests.parent, tmp_path / "again", names[:1], jobs=0) == []

@@ -116,12 +116,10 @@ def _trial(copy: Path, number: int, mutant: Mutant, tests: Sequence[str]) -> Tri
 def _pytest(
     copy: Path, *arguments: str, seconds: float | None = None
 ) -> subprocess.CompletedProcess[str]:
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(copy / "src"),  # before the installed package, which is the work tree
-        "PYTHONPYCACHEPREFIX": str(copy.with_suffix(".bytecode")),
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
+    if (source := copy / "src").exists():
+        environment["PYTHONPATH"] = str(source)  # before the installed package: the work tree
+        environment["PYTHONPYCACHEPREFIX"] = str(copy.with_suffix(".bytecode"))
     options = ("-q", "-p", "no:cacheprovider", "--no-header")
     command = [sys.executable, "-m", "pytest", *options, *arguments]
     return subprocess.run(
