@@ -1,6 +1,7 @@
 """Which object is meant: kind, namespace and name, as inventories and messages spell them."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from certwright.kube import GroupVersionKind, JsonObject, Key
 
@@ -37,7 +38,7 @@ class ObjectRef:
     @property
     def group(self) -> str:
         """The API group, empty for the core."""
-        return self.api_version.rpartition("/")[0]
+        return _group(self.api_version)
 
     @property
     def gvk(self) -> GroupVersionKind:
@@ -66,10 +67,15 @@ class ObjectRef:
     @property
     def identity(self) -> tuple[str, str, str, str]:
         """What stays the same when an object is written in another version of its group."""
-        return (self.group, self.kind, self.namespace, self.name)
+        return (_group(self.api_version), self.kind, self.namespace, self.name)
 
     def __str__(self) -> str:
         return f"{self.kind or 'object without kind'} {self.key}".rstrip()
+
+
+@lru_cache(maxsize=1024)
+def _group(api_version: str) -> str:
+    return api_version.rpartition("/")[0]
 
 
 def _text(part: object) -> str:

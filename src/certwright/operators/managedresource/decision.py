@@ -285,14 +285,15 @@ class _Depending(Struct):
 _DEPENDING: Final = msgspec.json.Decoder(_Depending)
 
 
-def dependencies_of(entry: Entry) -> Iterable[Key]:
-    """Return the ManagedResources that one waits for."""
+@lru_cache(maxsize=256)
+def dependencies_of(entry: Entry) -> tuple[Key, ...]:
+    """Return the ManagedResources that one waits for; each change asks twice."""
     namespace = entry.key.namespace
     found = _DEPENDING.decode(entry.raw)
     notes = found.metadata.annotations
     noted = names_in(notes.depends_on) if notes is not None and notes.depends_on else ()
     listed = (dependency.name for dependency in found.spec.depends_on)
-    return {Key(namespace, name): None for name in (*listed, *noted)}
+    return tuple(dict.fromkeys(Key(namespace, name) for name in (*listed, *noted)))
 
 
 def wake_dependants(store: Store, wake: Callable[[Key], None]) -> None:

@@ -8,7 +8,7 @@ complete. A Secret that was there before its ManagedResource is still at hand, o
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol, TypeVar
 
 import msgspec
@@ -72,11 +72,12 @@ class _Referring(Struct):
 _DECODER = msgspec.json.Decoder(_Referring)
 
 
-def referenced_secrets(entry: Entry) -> Iterable[Key]:
-    """Return the Secrets a ManagedResource refers to."""
+@lru_cache(maxsize=256)
+def referenced_secrets(entry: Entry) -> tuple[Key, ...]:
+    """Return the Secrets a ManagedResource refers to; each change asks four times."""
     namespace = entry.key.namespace
     refs = _DECODER.decode(entry.raw).spec.secret_refs
-    return {Key(namespace, ref.name): None for ref in refs}
+    return tuple(dict.fromkeys(Key(namespace, ref.name) for ref in refs))
 
 
 class Secrets:

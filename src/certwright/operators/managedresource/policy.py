@@ -150,7 +150,8 @@ def plan(
         annotations = keys.annotations_of(item.obj)
         try:
             rules = rules_for(item, resource.spec, scaled=item.ref in scaled, take_over=take_over)
-            rules = replace(rules, ignored=ignored_fields(annotations, whole))
+            if ignored := ignored_fields(annotations, whole):
+                rules = replace(rules, ignored=ignored)
             rules = adopting(rules, annotations.get(keys.ADOPT, whole.get(keys.ADOPT)), managed_by)
         except ValueError as error:
             refused.append(Refusal(item.ref, str(error)))

@@ -84,6 +84,7 @@ class Metrics:
     def __init__(self, host: str = "") -> None:
         self.registry = CollectorRegistry()
         self._host = host
+        self._requests: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
         self._counters: dict[str, Counter] = {}
         self._gauges: dict[str, Gauge] = {}
         self._histograms: dict[str, Histogram] = {}
@@ -179,8 +180,14 @@ class Metrics:
     def on_request(self, request: Request, outcome: int | TransportError, seconds: float) -> None:
         """Count an attempt to reach the API server."""
         code = str(outcome) if isinstance(outcome, int) else "<error>"
-        self.requests.labels(code, request.method, self._host).inc()
-        self.request_seconds.labels(request.verb, self._host).observe(seconds)
+        counted = code, request.method, request.verb
+        series = self._requests.get(counted)
+        if series is None:  # to look them up takes longer than to count
+            requests = self.requests.labels(code, request.method, self._host)
+            taken = self.request_seconds.labels(request.verb, self._host)
+            series = self._requests[counted] = (requests, taken)
+        series[0].inc()
+        series[1].observe(seconds)
 
     def on_condition(self, kind: str, type_: str, status: str) -> None:
         """Count a condition that got another status."""
