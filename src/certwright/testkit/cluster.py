@@ -6,7 +6,7 @@ What the test does goes through `Cluster.client`; what the controllers do is cou
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from functools import cache
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
@@ -34,6 +34,7 @@ from certwright.testkit.calls import CallLog, Calls, CountingTransport
 from certwright.testkit.faults.process import ControllerProcess
 
 T = TypeVar("T", bound=Object)
+C = TypeVar("C")
 
 
 PATIENCE_SECONDS = 30.0
@@ -81,6 +82,10 @@ class Cluster(ABC):
     ) -> None:
         await self.stop()
         await self._stack.aclose()
+
+    async def enter(self, context: AbstractAsyncContextManager[C]) -> C:
+        """Keep a context open until the cluster ends; return what it gives."""
+        return await self._stack.enter_async_context(context)
 
     # Objects
 

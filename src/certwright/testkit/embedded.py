@@ -3,16 +3,18 @@
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from random import Random
 
-from certwright.apiserver.builtins import served_kinds
+from certwright.apiserver.builtins import ServiceAllocator, served_kinds
 from certwright.apiserver.kinds.kind import ServedKind
 from certwright.apiserver.server import ApiServer
 from certwright.apiserver.webhooks.registered import RegisteredWebhooks
 from certwright.client import Client, Request, Response, Selection, Stream, Transport
 from certwright.kube import JsonObject, Resource
+from certwright.kube.kinds import Service
 from certwright.runtime import Declared, Metrics
 from certwright.runtime.queue.backoff import new_rng
 from certwright.testkit.calls import Calls, CountingTransport
@@ -28,9 +30,18 @@ PATIENCE = timedelta(hours=1)
 
 
 @cache
-def _built_in_kinds() -> tuple[ServedKind, ...]:
+def _shared_kinds() -> tuple[ServedKind, ...]:
     """Read the built-in kinds once: that takes longer than a whole run of a small scenario."""
     return tuple(served_kinds())
+
+
+def _built_in_kinds() -> tuple[ServedKind, ...]:
+    """Return the built-in kinds of a new cluster, which counts the addresses of Services anew."""
+    prepare = ServiceAllocator().prepare
+    return tuple(
+        replace(kind, prepare=prepare) if kind.resource == Service else kind
+        for kind in _shared_kinds()
+    )
 
 
 class EmbeddedCluster(Cluster):

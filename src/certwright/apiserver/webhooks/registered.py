@@ -19,9 +19,15 @@ ReviewHandler = Callable[[JsonObject], Reply | Awaitable[Reply]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Registered:
+class RegisteredWebhook:
+    """What answers reviews at an address, and the chain it shows in TLS."""
+
     handler: ReviewHandler
-    chain: Callable[[], bytes] | None
+    chain: Callable[[], bytes] | None = None
+
+
+WebhookLookup = Callable[[WebhookAddress], RegisteredWebhook | None]
+"""Finds what answers at an address; raises `CallFailed` if it knows why nothing does."""
 
 
 class RegisteredWebhooks:
@@ -35,7 +41,9 @@ class RegisteredWebhooks:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._webhooks: dict[str, _Registered] = {}
+        self._webhooks: dict[str, RegisteredWebhook] = {}
+        self.lookup: WebhookLookup | None = None
+        """Asked for addresses under which nothing is registered."""
 
     def register(
         self,
@@ -47,7 +55,7 @@ class RegisteredWebhooks:
     ) -> None:
         """Answer reviews sent to a URL, or to a Service, given as ``namespace/name/path``."""
         found = chain if chain is None or callable(chain) else _always(chain)
-        self._webhooks[_place(service, url)] = _Registered(handler, found)
+        self._webhooks[_place(service, url)] = RegisteredWebhook(handler, found)
 
     def remove(self, *, service: str = "", url: str = "") -> None:
         """Answer no longer: connections are refused, as by a webhook that is down."""
@@ -59,6 +67,8 @@ class RegisteredWebhooks:
         """Let the handler answer a review."""
         address = webhook_address(client_config, seconds)
         found = self._webhooks.get(f"https://{address.host}{address.path}")
+        if found is None and self.lookup is not None:
+            found = self.lookup(address)
         if found is None:
             raise address.failed(f"dial tcp {address.host}: connect: connection refused")
         self._verify(found, address)
@@ -74,7 +84,7 @@ class RegisteredWebhooks:
             return answer
         return WebhookResponse(200, orjson.dumps(answer))
 
-    def _verify(self, found: _Registered, address: WebhookAddress) -> None:
+    def _verify(self, found: RegisteredWebhook, address: WebhookAddress) -> None:
         if found.chain is None:
             return
         failure = certificate_failure(

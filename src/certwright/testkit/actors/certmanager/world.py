@@ -1,0 +1,62 @@
+"""What the played components share: the server, who they are to it, the time, the play."""
+
+from typing import Final
+
+from certwright.client import Client, Selection
+from certwright.kube import JsonObject, Key, NotFound, Resource
+from certwright.kube.kinds import Pod
+from certwright.testkit.actors.certmanager.components import ComponentPod, component_pod
+from certwright.testkit.actors.certmanager.play import CertManagerPlay
+from certwright.testkit.embedded import EmbeddedCluster
+
+GROUPS: Final = ("cert-manager.io", "certmanager.k8s.io")
+"""The names of cert-manager's API group, today's first."""
+_ALL: Final = Selection()
+_VERSIONS: Final = ("v1", "v1beta1", "v1alpha3", "v1alpha2", "v1alpha1")
+
+
+class PlayedWorld:
+    """Reads the server's objects directly, and writes to it as the ServiceAccounts of pods."""
+
+    def __init__(self, cluster: EmbeddedCluster, play: CertManagerPlay) -> None:
+        self.play = play
+        self.clock = cluster.clock
+        self.server = cluster.server
+        self._transport = cluster.client.transport
+
+    def client(self, field_manager: str) -> Client:
+        """Return an administrator's client."""
+        return Client(self._transport, clock=self.clock, field_manager=field_manager)
+
+    def client_of(self, pod: ComponentPod, field_manager: str) -> Client:
+        """Return a client that is the ServiceAccount of a pod."""
+        return self.client(field_manager).acting_as(pod.user)
+
+    def get(self, kind: Resource, key: Key) -> JsonObject | None:
+        """Return a stored object, not to be changed."""
+        chosen = Selection(key.namespace, fields=f"metadata.name={key.name}")
+        return next(iter(self.objects(kind, chosen)), None)
+
+    def objects(self, kind: Resource, chosen: Selection = _ALL) -> list[JsonObject]:
+        """Return stored objects, not to be changed; none if the kind is not served."""
+        try:
+            return self.server.held(kind, chosen)
+        except NotFound:
+            return []
+
+    def pods(self, component: str) -> list[ComponentPod]:
+        """Return the pods of a component."""
+        found = map(component_pod, self.objects(Pod))
+        return [pod for pod in found if pod is not None and pod.component == component]
+
+    def served(self, kind: str, plural: str, *, namespaced: bool = True) -> Resource | None:
+        """Return a kind of cert-manager in the best version that is served; None if none is."""
+        for group in GROUPS:
+            for version in _VERSIONS:
+                resource = Resource(group, version, kind, plural, namespaced=namespaced)
+                try:
+                    self.server.held(resource, Selection(fields="metadata.name=-"))
+                except NotFound:
+                    continue
+                return resource
+        return None
