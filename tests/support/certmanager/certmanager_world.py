@@ -37,7 +37,7 @@ from certwright.runtime import Manager
 from certwright.testkit import RealCluster
 from certwright.testkit.certmanager import CertManager
 from certwright.testkit.controlplane import ControlPlane
-from certwright.testkit.controlplane.component import Component, running
+from certwright.testkit.controlplane.component import ServerProcess, running
 from certwright.testkit.real import shared
 
 SECONDS = 40
@@ -127,7 +127,7 @@ class Service:
     namespace: str
     kubeconfig: Path
     """Of its ServiceAccount."""
-    process: Component
+    process: ServerProcess
 
 
 @pytest.fixture(scope="session")

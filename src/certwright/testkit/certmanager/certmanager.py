@@ -28,7 +28,7 @@ from certwright.testkit.certmanager.manifests import (
     webhook_manifests,
 )
 from certwright.testkit.controlplane import ControlPlane
-from certwright.testkit.controlplane.component import Component, free_ports, running
+from certwright.testkit.controlplane.component import ServerProcess, free_ports, running
 from certwright.testkit.controlplane.errors import ComponentFailed
 
 _READY_SECONDS = 60
@@ -40,8 +40,8 @@ class CertManager:
     """A running cert-manager."""
 
     plane: ControlPlane
-    controller: Component
-    webhook: Component
+    controller: ServerProcess
+    webhook: ServerProcess
     namespace: str = NAMESPACE
     """Where ClusterIssuers find their Secrets."""
 
@@ -98,7 +98,7 @@ async def _is_served(client: Client) -> bool:
 
 async def _start_webhook(
     stack: AsyncExitStack, plane: ControlPlane, client: Client, assets: CertManagerAssets
-) -> Component:
+) -> ServerProcess:
     certificate, key = plane.folder / "webhook.crt", plane.folder / "webhook.key"
     pair = plane.authority.serving("127.0.0.1")
     certificate.write_bytes(pair.certificate)
@@ -134,7 +134,7 @@ async def _start_webhook(
     raise AssertionError("unreachable: the last attempt raises or returns")
 
 
-async def _answers(client: Client, webhook: Component) -> None:
+async def _answers(client: Client, webhook: ServerProcess) -> None:
     """Wait until the webhook judges: it listens before it has read its certificate."""
     try:
         async with asyncio.timeout(_READY_SECONDS):

@@ -14,7 +14,7 @@ _GUARD = Path(__file__).with_name("guard.py")
 _STOP_SECONDS = 10
 
 
-class Component:
+class ServerProcess:
     """A process that ends with its context, and at the latest with this process."""
 
     def __init__(self, name: str, command: Sequence[str | Path], log: Path) -> None:
@@ -63,9 +63,11 @@ class Component:
 
 
 @asynccontextmanager
-async def running(name: str, command: Sequence[str | Path], log: Path) -> AsyncIterator[Component]:
+async def running(
+    name: str, command: Sequence[str | Path], log: Path
+) -> AsyncIterator[ServerProcess]:
     """Run a command for the duration of the context."""
-    component = Component(name, command, log)
+    component = ServerProcess(name, command, log)
     try:
         await component.start()
         yield component

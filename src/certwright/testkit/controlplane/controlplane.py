@@ -18,7 +18,7 @@ from certwright.apiserver.http.kubeconfig import kubeconfig_with_certificate
 from certwright.client import Client, Request, TransportError, connect
 from certwright.clock import SYSTEM
 from certwright.testkit.controlplane.assets import Assets, obtain_assets
-from certwright.testkit.controlplane.component import Component, free_ports, running
+from certwright.testkit.controlplane.component import ServerProcess, free_ports, running
 from certwright.testkit.controlplane.errors import ComponentFailed
 from certwright.testkit.controlplane.flags import (
     CONTROLLERS,
@@ -44,7 +44,7 @@ class ControlPlane:
     """A kubeconfig of a member of system:masters, readable by this user only."""
     assets: Assets
     authority: TestAuthority
-    components: tuple[Component, Component, Component]
+    components: tuple[ServerProcess, ServerProcess, ServerProcess]
     """etcd, the API server and the controller manager."""
 
     def keep_logs(self, folder: Path) -> None:
@@ -152,7 +152,7 @@ async def _start(
     raise AssertionError("unreachable: the last attempt raises or returns")
 
 
-async def _ready(kubeconfig: Path, components: Sequence[Component]) -> None:
+async def _ready(kubeconfig: Path, components: Sequence[ServerProcess]) -> None:
     client = connect(kubeconfig=kubeconfig)
     try:
         async with asyncio.timeout(_READY_SECONDS):
