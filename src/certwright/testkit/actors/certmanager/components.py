@@ -13,10 +13,10 @@ WEBHOOK: Final = "webhook"
 CAINJECTOR: Final = "cainjector"
 
 _IMAGE: Final = re.compile(
-    r"(?:.*/)?cert-manager-(controller|webhook|cainjector)(?::([\w.-]+))?(?:@sha256:[0-9a-f]+)?"
+    r"(?:.*/)?(?:[\w.]+-)?cert-manager-(controller|webhook|cainjector)(?::([\w.-]+))?(?:@sha256:[0-9a-f]+)?"
 )
 _VARIABLE: Final = re.compile(r"\$\((\w+)\)")
-_VERSION: Final = re.compile(r"v(\d+)\.(\d+)")
+_VERSION: Final = re.compile(r"v?(\d+)\.(\d+)")
 
 
 @dataclass(frozen=True, slots=True)

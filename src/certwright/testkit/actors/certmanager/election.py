@@ -7,16 +7,19 @@ unless the play says that it is killed.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC
 from random import Random
 from typing import Final
 
-from certwright.kube import ApiError, JsonObject, Key, NotFound
-from certwright.kube.kinds import Lease, Pod
+from certwright.kube import ApiError, JsonObject, Key
+from certwright.kube.kinds import ConfigMap, Lease, Pod
 from certwright.testkit.actors.certmanager.components import ComponentPod
+from certwright.testkit.actors.certmanager.locks import ElectionLock
 from certwright.testkit.actors.certmanager.world import PlayedWorld
 from certwright.testkit.actors.podplay import NEVER
+from certwright.testkit.workloads.podstate import is_deleting
 
 _JITTER: Final = 1.2
 
@@ -34,20 +37,20 @@ class _Candidate:
 
 
 class Election:
-    """Decides which pod of a component leads; *identify* gives a pod its name in the Lease."""
+    """Decides which pod of a component leads; *identify* gives a pod its name in the record."""
 
-    KINDS: Final = (Pod, Lease)
+    KINDS: Final = (Pod, Lease, ConfigMap)
 
     def __init__(
         self,
         world: PlayedWorld,
         component: str,
-        lease: str,
+        name: str,
         identify: Callable[[ComponentPod], str],
     ) -> None:
         self._world = world
         self._component = component
-        self._lease = lease
+        self._name = name
         self._identify = identify
         self._candidates: dict[str, _Candidate] = {}
         self._led = ""
@@ -61,8 +64,8 @@ class Election:
         now = self._world.clock.monotonic()
         for candidate in self._candidates.values():
             renewed = now - candidate.renewed_at < self._world.play.deadline
-            spec = self._spec(candidate)
-            if renewed and spec.get("holderIdentity") == candidate.identity:
+            holder = self._stored(candidate).get("holderIdentity")
+            if renewed and holder == candidate.identity:
                 return candidate.pod
         return None
 
@@ -76,9 +79,13 @@ class Election:
         return due
 
     async def _vote(self) -> float:
-        working = {pod.uid: pod for pod in self._world.pods(self._component) if pod.is_working}
+        pods = self._world.pods(self._component)
+        working = {pod.uid: pod for pod in pods if pod.is_working}
+        crashed = {pod.uid for pod in pods if not pod.is_working and not is_deleting(pod.pod)}
         for uid in [uid for uid in self._candidates if uid not in working]:
-            await self._leave(self._candidates.pop(uid))
+            left = self._candidates.pop(uid)
+            if uid not in crashed:
+                await self._leave(left)
         now, due = self._world.clock.monotonic(), NEVER
         for uid, pod in working.items():
             known = self._candidates.get(uid)
@@ -96,64 +103,50 @@ class Election:
             due = min(due, candidate.try_at - self._world.clock.monotonic())
         return due
 
-    def _key(self, pod: ComponentPod) -> Key:
-        return Key(pod.flag("leader-election-namespace", "kube-system"), self._lease)
+    def _lock(self, pod: ComponentPod) -> ElectionLock:
+        space = pod.flag("leader-election-namespace", "kube-system")
+        return ElectionLock.of_version(pod.minor, Key(space, self._name))
 
-    def _spec(self, candidate: _Candidate) -> JsonObject:
-        spec: JsonObject = (self._world.get(Lease, self._key(candidate.pod)) or {}).get(
-            "spec"
-        ) or {}
-        return spec
+    def _stored(self, candidate: _Candidate) -> JsonObject:
+        """Return the record as it is stored."""
+        lock = self._lock(candidate.pod)
+        return lock.record(self._world.get(lock.kind, lock.key))
 
     async def _try(self, candidate: _Candidate) -> bool:
         """Renew or take the Lease; return whether the pod holds it."""
         client = self._world.client_of(candidate.pod, self._component)
-        key, now = self._key(candidate.pod), self._world.clock.monotonic()
+        lock, now = self._lock(candidate.pod), self._world.clock.monotonic()
+        found = await lock.read(client)
+        record = lock.record(found)
+        if record != candidate.seen:
+            candidate.seen, candidate.seen_at = record, now
+        holder = record.get("holderIdentity")
+        valid = now - candidate.seen_at < (record.get("leaseDurationSeconds") or 0)
+        if holder and holder != candidate.identity and valid:
+            return False
         instant = self._world.clock.now().astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         own: JsonObject = {
             "holderIdentity": candidate.identity,
             "leaseDurationSeconds": int(self._world.play.lease),
             "acquireTime": instant,
             "renewTime": instant,
-            "leaseTransitions": 0,
+            "leaseTransitions": (record.get("leaseTransitions") or 0) + bool(record),
         }
-        try:
-            lease = await client.get(Lease, key)
-        except NotFound:
-            metadata = {"name": key.name, "namespace": key.namespace}
-            kind = {"apiVersion": Lease.api_version, "kind": Lease.kind}
-            await client.create({**kind, "metadata": metadata, "spec": own})
-            candidate.renewed_at = now
-            return True
-        spec: JsonObject = lease.get("spec") or {}
-        if spec != candidate.seen:
-            candidate.seen, candidate.seen_at = spec, now
-        holder = spec.get("holderIdentity")
-        valid = now - candidate.seen_at < (spec.get("leaseDurationSeconds") or 0)
-        if holder and holder != candidate.identity and valid:
-            return False
-        transitions = spec.get("leaseTransitions") or 0
         if holder == candidate.identity:
-            own["acquireTime"] = spec.get("acquireTime", instant)
-            own["leaseTransitions"] = transitions
-        else:
-            own["leaseTransitions"] = transitions + 1
-        await client.update({**lease, "spec": own})
+            own |= {name: record.get(name) for name in ("acquireTime", "leaseTransitions")}
+        await lock.write(client, found, own)
         candidate.renewed_at = now
         return True
 
     async def _leave(self, candidate: _Candidate) -> None:
         """Release the Lease of a pod that is being stopped, if it holds it."""
-        if not self._world.play.releases_lease:
-            return
-        key = self._key(candidate.pod)
-        lease = self._world.get(Lease, key)
-        spec: JsonObject = (lease or {}).get("spec") or {}
-        if lease is None or spec.get("holderIdentity") != candidate.identity:
+        record, lock = self._stored(candidate), self._lock(candidate.pod)
+        if (
+            record.get("holderIdentity") != candidate.identity
+            or not self._world.play.releases_lease
+        ):
             return
         client = self._world.client_of(candidate.pod, self._component)
-        released = {**spec, "holderIdentity": "", "leaseDurationSeconds": 1}
-        try:
-            await client.update({**lease, "spec": released})
-        except ApiError:
-            return  # its rights went first: the Lease expires
+        released = {**record, "holderIdentity": "", "leaseDurationSeconds": 1}
+        with suppress(ApiError):  # if its rights went first, the Lease expires
+            await lock.write(client, await lock.read(client), released)
