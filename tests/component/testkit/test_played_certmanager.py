@@ -74,6 +74,11 @@ def is_ready(obj: JsonObject) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
+def leads(played: PlayedCertManager) -> str:
+    """Return the version of the pod that leads; empty if none does."""
+    return played.leader.tag if played.leader else ""
+
+
 def bundle(configuration: JsonObject) -> str:
     return str(configuration["webhooks"][0]["clientConfig"].get("caBundle", ""))
 
@@ -292,19 +297,18 @@ async def test_the_new_pod_leads_when_the_old_has_released_the_lease(
     embedded_cluster: EmbeddedCluster,
 ) -> None:
     played = await installed(embedded_cluster, version=OLD)
-    first = played.leader
-    assert first is not None
+    assert leads(played) == OLD
     await applied(embedded_cluster, NEW)
     rolled = await embedded_cluster.get(Deployment, "cert-manager/cert-manager")
     assert rolled["status"]["updatedReplicas"] == rolled["status"]["replicas"] == 1
     assert rolled["status"]["availableReplicas"] == 1
-    assert played.leader is None, "all is ready, and no pod leads"
+    assert not leads(played), "all is ready, and no pod leads"
     await requested(embedded_cluster)
     await embedded_cluster.settle()
     assert played.issued == []
     await embedded_cluster.advance(seconds=15 * 2.2)
+    assert leads(played) == NEW
     assert played.leader is not None
-    assert played.leader.tag == NEW
     lease = await embedded_cluster.get(Lease, LEASE)
     holder = lease["spec"]["holderIdentity"]
     assert holder == f"{played.leader.name}-external-cert-manager-controller"
@@ -317,11 +321,10 @@ async def test_a_lease_of_a_dead_pod_has_to_expire(embedded_cluster: EmbeddedClu
     played = await installed(embedded_cluster, play, version=OLD)
     await applied(embedded_cluster, NEW)
     await embedded_cluster.advance(seconds=44)
-    assert played.leader is None
+    assert not leads(played)
     assert (await embedded_cluster.get(Lease, LEASE))["spec"]["holderIdentity"]
     await embedded_cluster.advance(seconds=60 + 33 - 44 + 1)
-    assert played.leader is not None
-    assert played.leader.tag == NEW
+    assert leads(played) == NEW
 
 
 async def test_a_leader_without_rights_issues_nothing(embedded_cluster: EmbeddedCluster) -> None:
@@ -445,7 +448,7 @@ def test_the_same_seed_gives_the_same_cluster() -> None:
     assert digest(7) == digest(7)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 async def test_without_obstacles_a_certificate_is_issued(
     embedded_cluster: EmbeddedCluster, seed: int
 ) -> None:

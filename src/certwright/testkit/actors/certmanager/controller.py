@@ -55,8 +55,8 @@ class PlayedController:
         client = self._world.client_of(leader, "cert-manager")
         await self.check_rights(leader)
         cluster_issuers = self._world.served("ClusterIssuer", "clusterissuers", namespaced=False)
-        for kind in (issuers, cluster_issuers):
-            for issuer in (await client.list(kind)).items if kind else ():
+        for kind in filter(None, (issuers, cluster_issuers)):
+            for issuer in (await client.list(kind)).items:
                 await self._report_issuer(client, leader, kind, issuer)
         due = NEVER
         for certificate in (await client.list(certificates)).items:

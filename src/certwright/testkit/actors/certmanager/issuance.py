@@ -17,7 +17,7 @@ _MISSING: Final = "Issuing certificate as Secret does not exist"
 def is_ready(obj: JsonObject) -> bool:
     """Return whether an object is ready, in its present generation."""
     conditions = (obj.get("status") or {}).get("conditions") or ()
-    ready = next((each for each in conditions if each.get("type") == "Ready"), {})
+    ready: JsonObject = next((each for each in conditions if each.get("type") == "Ready"), {})
     current = ready.get("observedGeneration", 0) in {0, obj["metadata"].get("generation")}
     return bool(ready.get("status") == "True" and current)
 
@@ -123,7 +123,7 @@ def _revision(certificate: JsonObject) -> str:
 def _with_ready(obj: JsonObject, words: tuple[str, str, str], now: datetime) -> JsonObject:
     before: JsonObject = obj.get("status") or {}
     conditions = list(before.get("conditions") or ())
-    old = next((each for each in conditions if each.get("type") == "Ready"), {})
+    old: JsonObject = next((each for each in conditions if each.get("type") == "Ready"), {})
     value, reason, message = words
     since = old["lastTransitionTime"] if old.get("status") == value else format_time(now)
     ready = {
