@@ -43,7 +43,7 @@ class ObjectRef:
     @property
     def gvk(self) -> GroupVersionKind:
         """The kind; `ValueError` if ``apiVersion`` or ``kind`` is missing or malformed."""
-        return GroupVersionKind.parse(self.api_version, self.kind)
+        return _kind(self.api_version, self.kind)
 
     @property
     def key(self) -> Key:
@@ -71,6 +71,9 @@ class ObjectRef:
 
     def __str__(self) -> str:
         return f"{self.kind or 'object without kind'} {self.key}".rstrip()
+
+
+_kind = lru_cache(maxsize=1024)(GroupVersionKind.parse)
 
 
 @lru_cache(maxsize=1024)

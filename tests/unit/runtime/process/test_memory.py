@@ -10,6 +10,7 @@ import pytest
 from certwright.runtime.process.memory import (
     CYCLES_AFTER,
     GROWN_BYTES,
+    SURVIVORS_AFTER,
     release_memory,
     resident_bytes,
     trim_grown,
@@ -59,7 +60,7 @@ def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_
     try:
         gc.set_threshold(700, 10, 10)
         release_memory()
-        assert gc.get_threshold() == (CYCLES_AFTER, 10, 10)
+        assert gc.get_threshold() == (CYCLES_AFTER, SURVIVORS_AFTER, 33)
         gc.set_threshold(50_000, 20, 20)
         release_memory()
         assert gc.get_threshold() == (50_000, 20, 20)
