@@ -10,20 +10,33 @@
 `examples/kept.py` is a whole operator.
 """
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
-from certwright.apply import Declared, ObjectRef, ObjectSet, Owner, PruneOptions
+from certwright.apply import ChangeSet, Declared, ObjectRef, ObjectSet, Owner, PruneOptions
+from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
+from certwright.apply.engine.engine import OnEntry
 from certwright.apply.engine.memory import digest_of
 from certwright.client import Client
 from certwright.keep.drift import Drift
 from certwright.keep.keptset import Confirmation, DeclaredSet, KeptChanges, KeptSets, OutOfDate
 from certwright.keep.state import SetState, SetStates
 from certwright.keep.stores import TargetStores
-from certwright.kube import Conflict, JsonObject, Key, Object, key_of
-from certwright.runtime import DONE, Backoff, Cache, Channel, Context, OperatorHost, Outcome, again
+from certwright.kube import Conflict, JsonObject, Key, NotFound, Object, key_of
+from certwright.runtime import (
+    DONE,
+    Backoff,
+    Cache,
+    Channel,
+    Context,
+    Entry,
+    OperatorHost,
+    Outcome,
+    again,
+)
 
 PENDING_SECONDS: Final = 5.0
 """How often objects that are being deleted are looked at, should no event come."""
@@ -32,12 +45,23 @@ CONFIRMED: Final = PruneOptions(prune=True, confirmed=True, despite_failures=Tru
 
 
 class StatusInventory:
-    """An inventory in ``status.inventory``, a list of texts: an `InventoryPort`."""
+    """An inventory in ``status.inventory``, a list of texts: an `InventoryPort`.
 
-    def __init__(self, ctx: Context, obj: Object, listed: Sequence[str]) -> None:
+    With the first objects that are entered, those that come *later* are entered as well.
+    """
+
+    def __init__(
+        self, ctx: Context, obj: Object, listed: Sequence[str], later: Collection[ObjectRef] = ()
+    ) -> None:
         self._ctx = ctx
         self._obj = obj
         self._refs = [ObjectRef.parse(text) for text in listed]
+        self._later = later
+
+    @property
+    def listed(self) -> list[str]:
+        """What the status lists by now."""
+        return [ref.id for ref in self._refs]
 
     async def load(self) -> Sequence[ObjectRef]:
         """Return what the status lists."""
@@ -46,7 +70,8 @@ class StatusInventory:
     async def add(self, refs: Collection[ObjectRef]) -> None:
         """Enter objects that are about to be created; no call if all are known."""
         known = {ref.identity: ref for ref in self._refs}
-        await self._write([*{**known, **{ref.identity: ref for ref in refs}}.values()])
+        entered = {ref.identity: ref for ref in (*refs, *self._later)}
+        await self._write([*{**known, **entered}.values()])
 
     async def discard(self, refs: Collection[ObjectRef]) -> None:
         """Strike off objects that are gone."""
@@ -62,8 +87,8 @@ class StatusInventory:
 
 @dataclass(slots=True)
 class _Installed(SetState):
-    digest: bytes = b""
-    """Of what was declared in the last pass."""
+    digests: dict[str, bytes] = field(default_factory=dict)
+    """Of what was declared in the last pass, by part."""
     failures: int = 0
 
 
@@ -71,60 +96,84 @@ class Installer:
     """The sets of one operator, which is called *name*, in one cluster.
 
     *domain* is the prefix of the label, the annotation and the finalizer it uses. Yield `cache`
-    from the operator, and name `channel` in its controller: drift is sent there.
+    from the operator, and name `channel` in its controller: drift is sent there, and with
+    *statuses* also what changes nothing but the status of an object.
     """
 
     def __init__(
-        self, host: OperatorHost, name: str, *, domain: str, target: Client | None = None
+        self,
+        host: OperatorHost,
+        name: str,
+        *,
+        domain: str,
+        target: Client | None = None,
+        statuses: bool = False,
     ) -> None:
         client = target or host.client
         self.channel = Channel()
         self.cache = Cache(client, field_managers=[name], rng=host.rng)
         self._label, self._name = f"{domain}/kept-by", name
-        self._annotation, self._digest = f"{domain}/owner", f"{domain}/digest"
+        self.annotation, self._digest = f"{domain}/owner", f"{domain}/digest"
         self._finalizer = f"{domain}/{name}"
         self._backoff = Backoff(0.1, 300.0, rng=host.rng)
         states = SetStates(_Installed)
         stores = TargetStores(client, self.cache, label=f"{self._label}={name}")
         wake = self.channel.send
-        stores.watcher = Drift(stores, states, self._owner_of, repair=wake, judge=lambda _: None)
+        judge = wake if statuses else _ignore
+        stores.watcher = Drift(stores, states, self._owner_of, repair=wake, judge=judge)
         self._kept = KeptSets(stores, states, field_manager=name, clock=host.clock)
 
     def is_settled(self, key: Key) -> bool:
         """Return whether nothing has changed since all was well."""
         return self._kept.states.is_settled(key)
 
+    async def entry(self, ref: ObjectRef) -> Entry | None:
+        """Return one of our objects as its store has it; None if there is none.
+
+        Raises `ApiError` or `TransportError` if its kind cannot be watched.
+        """
+        try:
+            resource = await self._kept.stores.resource(ref.gvk)
+            store = await self._kept.stores.open(resource, ref.namespace)
+        except NotFound:
+            return None
+        return store.get(ref.key)
+
     async def install(
         self,
         ctx: Context,
         obj: Object,
-        listed: Sequence[str],
-        objects: Iterable[JsonObject],
+        listed: Sequence[str] | StatusInventory,
+        objects: Iterable[JsonObject | Declared],
         *,
         options: PruneOptions = CONFIRMED,
+        part: str = "",
+        on_entry: OnEntry | None = None,
     ) -> KeptChanges:
         """Make the cluster hold the objects that *obj* wants, and no others of it.
 
-        *listed* is its ``status.inventory``, as it was read. Raises `Conflict` if *obj* is not as
-        it was read; the runtime repeats the reconcile.
+        *listed* is its ``status.inventory``, as it was read. Who brings a set to the cluster in
+        several parts names each *part*, shares one `StatusInventory` that knows what comes later,
+        and prunes with the last. Raises `Conflict` if *obj* is not as it was read; the runtime
+        repeats the reconcile.
         """
         key, store = key_of(obj), ctx.store(type(obj))
         state, before = self._kept.states.of(key), store.get(key)
         state.disturbed = False
         await ctx.hold(obj, self._finalizer)
-        declared = [Declared(self._labelled(one)) for one in objects]
+        declared = [self._declared(one) for one in objects]
         digest = digest_of({one.ref.id: one.obj for one in declared})
-        wanted = DeclaredSet(declared, self._owner(key), options, unchanged=digest == state.digest)
-        try:
+        unchanged = digest == state.digests.get(part)
+        wanted = DeclaredSet(declared, self._owner(key), options, unchanged=unchanged)
+        with _conflicts():
             changes = await self._kept.apply(
                 key,
                 wanted,
-                StatusInventory(ctx, obj, listed),
+                _inventory(ctx, obj, listed),
+                on_entry=on_entry,
                 before_write=Confirmation(state, partial(ctx.confirm, obj)),
             )
-        except OutOfDate as error:
-            raise Conflict(str(error)) from error
-        state.digest, state.awaits_kinds = digest, changes.waiting
+        state.digests[part], state.awaits_kinds = digest, changes.waiting
         now = store.get(key)
         state.settled = None
         if changes.done.all.complete and now is not None and (now is before or ctx.wrote(now)):
@@ -142,28 +191,81 @@ class Installer:
         waits += [] if changes.done.pruned.complete else [PENDING_SECONDS]
         return again(min(waits)) if waits else DONE
 
+    async def delete(
+        self,
+        ctx: Context,
+        obj: Object,
+        listed: Sequence[str] | StatusInventory,
+        *,
+        only: Collection[ObjectRef] | None = None,
+        rules: DeleteRules = KEEP_NOTHING,
+    ) -> ChangeSet:
+        """Delete all objects of *obj*, or *only* some; `Conflict` as for `install`."""
+        key, inventory = key_of(obj), _inventory(ctx, obj, listed)
+        confirm = Confirmation(self._kept.states.of(key), partial(ctx.confirm, obj))
+        with _conflicts():
+            return await ObjectSet(self._kept.engine, inventory, self._owner(key)).delete(
+                only=only, rules=rules, before_write=confirm
+            )
+
+    async def release(
+        self,
+        ctx: Context,
+        obj: Object,
+        listed: Sequence[str] | StatusInventory,
+        refs: Collection[ObjectRef],
+    ) -> ChangeSet:
+        """Take our mark off objects that stay, and strike them off the inventory."""
+        changes = await self._kept.engine.release(refs, owner=self._owner(key_of(obj)))
+        self._kept.let_go(refs)
+        if changes.complete:
+            await _inventory(ctx, obj, listed).discard(refs)
+        return changes
+
+    async def let_go(self, ctx: Context, obj: Object) -> None:
+        """Release the finalizer of *obj*, and forget it."""
+        await ctx.release(obj, self._finalizer)
+        self._kept.states.forget(key_of(obj))
+
     async def uninstall(self, ctx: Context, obj: Object, listed: Sequence[str]) -> Outcome:
         """Delete all objects of *obj*, then release the finalizer; `Conflict` as for `install`."""
-        key = key_of(obj)
-        objects = ObjectSet(self._kept.engine, StatusInventory(ctx, obj, listed), self._owner(key))
-        confirm = Confirmation(self._kept.states.of(key), partial(ctx.confirm, obj))
-        try:
-            changes = await objects.delete(before_write=confirm)
-        except OutOfDate as error:
-            raise Conflict(str(error)) from error
+        changes = await self.delete(ctx, obj, listed)
         if not changes.complete:
             return again(PENDING_SECONDS)
-        await ctx.release(obj, self._finalizer)
-        self._kept.states.forget(key)
+        await self.let_go(ctx, obj)
         return DONE
 
     def _owner(self, key: Key) -> Owner:
-        return Owner(self._annotation, str(key), (self._digest,), digest=self._digest)
+        return Owner(self.annotation, str(key), (self._digest,), digest=self._digest)
 
     def _owner_of(self, annotations: JsonObject) -> Key | None:
-        namespace, slash, name = str(annotations.get(self._annotation) or "").partition("/")
-        return Key(namespace, name) if slash else None
+        named = annotations.get(self.annotation)
+        try:
+            return Key.parse(named) if isinstance(named, str) else None
+        except ValueError:
+            return None
 
-    def _labelled(self, obj: JsonObject) -> JsonObject:
-        labels = {**(obj["metadata"].get("labels") or {}), self._label: self._name}
-        return {**obj, "metadata": {**obj["metadata"], "labels": labels}}
+    def _declared(self, wanted: JsonObject | Declared) -> Declared:
+        one = wanted if isinstance(wanted, Declared) else Declared(wanted)
+        metadata: JsonObject = one.obj["metadata"]
+        labels = {**(metadata.get("labels") or {}), self._label: self._name}
+        return Declared({**one.obj, "metadata": {**metadata, "labels": labels}}, one.rules)
+
+
+def _inventory(
+    ctx: Context, obj: Object, listed: Sequence[str] | StatusInventory
+) -> StatusInventory:
+    return listed if isinstance(listed, StatusInventory) else StatusInventory(ctx, obj, listed)
+
+
+@contextmanager
+def _conflicts() -> Iterator[None]:
+    """Raise what was decided on an old state as a `Conflict`, which the runtime repeats."""
+    try:
+        yield
+    except OutOfDate as error:
+        raise Conflict(str(error)) from error
+
+
+def _ignore(_key: Key) -> None:
+    """Do nothing about a change of a status."""

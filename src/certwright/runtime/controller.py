@@ -28,6 +28,7 @@ from certwright.runtime.triggers import (
     owned,
     watched_of,
 )
+from certwright.runtime.writes.events import BURST
 
 Reconcile: TypeAlias = Callable[[Context, Key], Coroutine[Any, Any, Outcome]]
 
@@ -89,6 +90,8 @@ class Controller:
     """The conditions that are True when all is well, the most important one first."""
     condition_events: bool = False
     """Whether events tell when one of `conditions` fails or recovers; the log does anyway."""
+    event_burst: int = BURST
+    """How many new events an object gets at once; then one every few minutes."""
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -275,6 +275,7 @@ def assemble(controller: Controller, process: Manager) -> RunningController:
         controller=controller.name,
         instance=process.identity,
         dropped=process.metrics.events_dropped.inc,
+        burst=controller.event_burst,
     )
     environment = Environment(
         controller=controller.name,

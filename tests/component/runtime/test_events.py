@@ -143,6 +143,22 @@ async def test_a_flood_of_different_events_about_one_object_is_held_back(
     assert len(await world.events()) == 26
 
 
+async def test_a_controller_may_tell_more_at_once(world: World) -> None:
+    client = Client(world.server.transport(), clock=world.clock)
+    recorder = EventRecorder(client, world.clock, controller="c", instance="host", burst=50)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(recorder.run())
+        for number in range(10):
+            recorder.record(OBJ, "Normal", "Creating", f"number {number}")
+        for number in range(60):
+            recorder.record(OBJ, "Normal", f"Reason{number}", "note")
+        await world.rest(1)
+        task.cancel()
+    notes = [event["note"] for event in await world.events()]
+    assert len(notes) == 50
+    assert {f"number {number}" for number in range(10)} <= set(notes)
+
+
 async def test_a_server_that_does_not_answer_blocks_nobody(world: World) -> None:
     class Silent:
         async def send(self, _request: Request) -> None:

@@ -81,18 +81,22 @@ class _Series(Struct, gc=False):
     written_at: float = float("-inf")
 
 
-def spend(full_at: float, now: float) -> float | None:
+def spend(full_at: float, now: float, burst: int = BURST) -> float | None:
     """Take a token from a bucket that will be full at some time; None when there is no token.
 
     A burst passes, then one per refill period. All there is to know of a bucket is when it
     will be full again, which is returned.
     """
     full_again = max(full_at, now) + REFILL_SECONDS
-    return full_again if round(full_again - now, 3) <= BURST * REFILL_SECONDS else None
+    return full_again if round(full_again - now, 3) <= burst * REFILL_SECONDS else None
 
 
 class EventRecorder:
-    """Records events of one controller. *dropped* is called for each event held back."""
+    """Records events of one controller. *dropped* is called for each event held back.
+
+    *burst* is how many new Events an object gets at once. With more than usual, more notes on the
+    same subject get an Event of their own as well.
+    """
 
     def __init__(
         self,
@@ -102,7 +106,10 @@ class EventRecorder:
         controller: str,
         instance: str,
         dropped: Callable[[], None] = lambda: None,
+        burst: int = BURST,
     ) -> None:
+        self._burst = burst
+        self._most_notes = MAX_NOTES * burst // BURST
         self._client = client
         self._clock = clock
         self._controller = controller
@@ -232,7 +239,7 @@ class EventRecorder:
 
     def _topic(self, subject: _Subject, note: str) -> _Topic:
         notes = self._notes.get(subject, ())
-        return _Topic(subject, note if note in notes or len(notes) < MAX_NOTES else "")
+        return _Topic(subject, note if note in notes or len(notes) < self._most_notes else "")
 
     def _name(self, subject: _Subject, now: datetime) -> str:
         """Return a unique name; RBAC objects have names that Events cannot."""
@@ -252,7 +259,7 @@ class EventRecorder:
         """Ask the spam bucket of the object."""
         now, owner = self._clock.monotonic(), subject.uid or subject.name
         full_at = self._buckets.pop(owner, now)
-        spent = spend(full_at, now)
+        spent = spend(full_at, now, self._burst)
         self._buckets[owner] = full_at if spent is None else spent
         if len(self._buckets) > MAX_OBJECTS:
             del self._buckets[next(iter(self._buckets))]
