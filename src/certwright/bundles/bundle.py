@@ -7,7 +7,6 @@ the definitions repeat themselves over hundreds of kilobytes, further than gzip 
 
 import hashlib
 import lzma
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -18,14 +17,12 @@ import orjson
 from certwright.apply.ordering import in_apply_order
 from certwright.apply.refs import ObjectRef
 from certwright.bundles.errors import BundleCorrupt, BundleTooLarge
+from certwright.bundles.versions import Release
 from certwright.kube import JsonObject
 
 FORMAT: Final = "certwright.dev/bundle/v1"
 SUFFIX: Final = ".bundle"
 """How names of files end."""
-VERSION: Final = re.compile(
-    r"v(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})\.(0|[1-9]\d{0,3})(-[0-9A-Za-z.-]{1,40})?"
-)
 
 MOST_BYTES: Final = 700 * 1024
 """Of a file: in base64 it has to fit into a ConfigMap, which ends at 1 MiB."""
@@ -66,8 +63,7 @@ def make_bundle(version: str, objects: Iterable[JsonObject]) -> Bundle:
     What is not declared is dropped: empty fields that renderers leave behind (``null``), and
     the ``status`` that generators write into definitions.
     """
-    if not VERSION.fullmatch(version):
-        raise ValueError(f"{version!r} is not a version such as v1.21.2")
+    Release.parse(version)
     kept = [_declared(obj) for obj in objects]
     if not kept or len(kept) > MOST_OBJECTS:
         raise ValueError(f"{len(kept)} objects; a bundle has 1 to {MOST_OBJECTS}")
@@ -125,8 +121,10 @@ def decode_header(data: bytes, source: str = "the bundle") -> BundleHeader:
         raise BundleCorrupt(source, "not a bundle, or the beginning of one is missing") from None
     if header.format != FORMAT:
         raise BundleCorrupt(source, f"its format is {header.format[:50]!r} instead of {FORMAT!r}")
-    if not VERSION.fullmatch(header.version) or not re.fullmatch("[0-9a-f]{64}", header.digest):
-        raise BundleCorrupt(source, "its first line has no valid version and digest")
+    try:
+        Release.parse(header.version)
+    except ValueError as error:
+        raise BundleCorrupt(source, f"its first line names no version: {error}") from None
     if not rest:
         raise BundleCorrupt(source, "truncated: it ends after its first line", header.version)
     if not 0 < header.size <= MOST_UNPACKED:
