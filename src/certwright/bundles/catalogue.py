@@ -13,15 +13,26 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final, Literal, Protocol
 
 import msgspec
 
-from certwright.bundles.bundle import Bundle, BundleHeader
 from certwright.bundles.errors import BundleCorrupt
 from certwright.bundles.versions import Minor, Release
 
 COMPONENTS: Final = ("controller", "cainjector", "webhook")
+
+
+class Digested(Protocol):
+    """A bundle, packed or not."""
+
+    @property
+    def version(self) -> str:
+        """The version it claims to be."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of its objects."""
 
 
 class UnknownVersion(ValueError):
@@ -189,7 +200,7 @@ class Catalogue:
         """Return the feature gates that a component has or had in any version."""
         return self._file.gates[component]
 
-    def check(self, bundle: Bundle | BundleHeader, source: str = "the bundle") -> bool:
+    def check(self, bundle: Digested, source: str = "the bundle") -> bool:
         """Return whether a bundle is known to be as released; False if its version is not known.
 
         Raises:
