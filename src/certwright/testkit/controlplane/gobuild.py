@@ -26,6 +26,13 @@ Progress = Callable[[str], None]
 _OLDEST_GO = (1, 26)
 
 
+def cache_root(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of all caches; it may not exist yet."""
+    if chosen := environ.get("CERTWRIGHT_CACHE"):
+        return Path(chosen)
+    return Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certwright"
+
+
 @dataclass(frozen=True, slots=True)
 class GoBuild:
     """What to build, from which files, and what to tell people about it."""
@@ -48,15 +55,11 @@ class GoBuild:
 
     def cache_folder(self, environ: Mapping[str, str] = os.environ) -> Path:
         """Return the folder for binaries of exactly these inputs; it may not exist yet."""
-        if chosen := environ.get("CERTWRIGHT_CACHE"):
-            root = Path(chosen)
-        else:
-            root = Path(environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "certwright"
         inputs = hashlib.sha256()
         for name in self.files:
             inputs.update((self.source / name).read_bytes())
         inputs.update(f"{sys.platform} {platform.machine()} {self.linker_flags}".encode())
-        return root / self.name / f"{self.version}-{inputs.hexdigest()[:12]}"
+        return cache_root(environ) / self.name / f"{self.version}-{inputs.hexdigest()[:12]}"
 
     def missing(self, folder: Path) -> list[str]:
         """Return the binaries that a folder lacks."""
