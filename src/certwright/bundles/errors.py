@@ -7,7 +7,8 @@
     ├── BundleCorrupt             truncated, edited, or no bundle at all
     │   └── BundleTooLarge        beyond what is read
     └── BuildError                a bundle cannot be made: a tool, a module or a chart is at fault
-        └── ToolMissing           Go or Helm is not installed
+        ├── ToolMissing           Go or Helm is not installed
+        └── ModuleUnavailable     Go cannot fetch the module
 """
 
 from typing import ClassVar, Final
@@ -60,3 +61,7 @@ class BuildError(BundleError):
 
 class ToolMissing(BuildError):
     """A program that makes bundles is not installed."""
+
+
+class ModuleUnavailable(BuildError):
+    """The module of a version cannot be fetched."""

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from certwright.bundles.catalogue import VersionFacts
-from certwright.bundles.errors import BuildError
+from certwright.bundles.errors import BuildError, ModuleUnavailable, ToolMissing
 from certwright.bundles.tools import GO
 
 _FETCH_SECONDS: Final = 600.0
@@ -46,7 +46,8 @@ def fetch(facts: VersionFacts, environ: Mapping[str, str] = os.environ) -> Modul
 
     Raises:
         ToolMissing: there is no Go.
-        BuildError: it cannot be had, or is not what was pinned.
+        ModuleUnavailable: it cannot be fetched.
+        BuildError: it is not what was pinned.
     """
     wanted = f"{facts.module}@{facts.version}"
     path = _download(wanted, facts.module, environ)
@@ -93,9 +94,11 @@ def _download(wanted: str, module: str, environ: Mapping[str, str]) -> Path:
                 ["mod", "download", "-json", wanted],
                 folder=Path(folder), environ=settings, seconds=_FETCH_SECONDS,
             )  # fmt: skip
+        except ToolMissing:
+            raise
         except BuildError as error:
             problem = f"{error}; without a network, set GOPROXY to a mirror, or GOMODCACHE to a"
-            raise type(error)(f"{wanted}: {problem} cache that has it") from None
+            raise ModuleUnavailable(f"{wanted}: {problem} cache that has it") from None
     try:
         return Path(json.loads(answer)["Zip"])
     except (ValueError, KeyError, TypeError):
