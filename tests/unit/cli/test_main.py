@@ -43,6 +43,8 @@ def test_the_version(certwright: Callable[..., Any]) -> None:
 COMMANDS = [
     "up", "run", "crds", "rbac", "apply", "diff", "delete", "tree", "gc", "unique", "alerts",
     "mr list", "mr explain", "mr diff", "mr force-delete",
+    "bundle build", "bundle import", "bundle list", "bundle show", "bundle diff", "bundle images",
+    "bundle publish",
 ]  # fmt: skip
 
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from certwright.bundles.configmap import to_config_map
+from certwright.bundles.sources import PackedBundle
 from certwright.cli.bundle.inputs import explained, packed_bundles
-from certwright.cli.connection import connected
+from certwright.cli.connection import connected, require_name
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output, Target
 from certwright.cli.terminal.output import documents
@@ -17,18 +18,20 @@ from certwright.kube.kinds import ConfigMap
 FIELD_MANAGER = "certwright-cli"
 
 
-def config_maps(names: Sequence[str], folder: Path, namespace: str) -> list[JsonObject]:
-    """Return the ConfigMaps of bundles, each unpacked once to see that it is whole."""
+def whole_bundles(names: Sequence[str], folder: Path) -> list[PackedBundle]:
+    """Return the bundles that were named, each unpacked once to see that it is whole."""
     with explained():
         packed = packed_bundles(names, folder)
         for one in packed:
             one.unpack()
-        return [to_config_map(one.data, namespace, one.source) for one in packed]
+        return packed
 
 
 def print_config_maps(names: Sequence[str], folder: Path, namespace: str, output: Output) -> int:
     """Print the ConfigMaps instead of creating them."""
-    print(documents(config_maps(names, folder, namespace), output))
+    require_name(namespace, "namespace")
+    packed = whole_bundles(names, folder)
+    print(documents([to_config_map(one.data, namespace) for one in packed], output))
     return 0
 
 
@@ -36,8 +39,10 @@ async def publish_bundles(
     target: Target, names: Sequence[str], folder: Path, *, dry_run: bool
 ) -> int:
     """Create the ConfigMaps; those that are there already are left as they are."""
+    packed = whole_bundles(names, folder)
     async with connected(target) as session:
-        for obj in config_maps(names, folder, session.namespace):
+        for one in packed:
+            obj = to_config_map(one.data, session.namespace)
             done = await _create(session.client, obj, dry_run=dry_run)
             print(f"ConfigMap {session.namespace}/{obj['metadata']['name']} {done}")
     if dry_run:
