@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from certwright.bundles.build import build
@@ -33,12 +34,7 @@ def build_bundles(names: Sequence[str], folder: Path) -> int:
         with ProgressLine(0) as progress:
             place = f"[{number}/{len(versions)}] " if len(versions) > 1 else ""
             try:
-                bundle = build(
-                    version,
-                    catalogue,
-                    os.environ,
-                    lambda text, place=place: progress.show(f"{place}{text}"),
-                )
+                bundle = build(version, catalogue, os.environ, partial(_show, progress, place))
                 line = _write(bundle, path)
             except ToolMissing as error:
                 raise UsageError(str(error)) from error  # the others would miss it, too
@@ -64,6 +60,10 @@ def import_one(source: Path, version: str, folder: Path) -> int:
     told = "as it was released" if known else "not in the catalogue: nothing to compare it with"
     print(f"cert-manager {bundle.version}: {told}", file=sys.stderr)
     return 0
+
+
+def _show(progress: ProgressLine, place: str, text: str) -> None:
+    progress.show(f"{place}{text}")
 
 
 def _is_there(path: Path, digest: str) -> bool:
