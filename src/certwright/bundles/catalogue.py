@@ -53,7 +53,7 @@ class KubernetesWindow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Minor.parse(self.oldest) <= Minor.parse(version) <= Minor.parse(self.newest)
 
 
-class Flag(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class FlagFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A flag of a component, and in which minor versions it exists."""
 
     name: str
@@ -135,7 +135,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     default: str
     versions: tuple[_Version, ...]
     minors: dict[str, _Minor]
-    flags: dict[str, tuple[Flag, ...]]
+    flags: dict[str, tuple[FlagFacts, ...]]
     gates: dict[str, tuple[FeatureGate, ...]]
 
 
@@ -187,14 +187,14 @@ class Catalogue:
             for note in self._file.minors[str(minor)].notes
         ]
 
-    def flags(self, component: str, version: str) -> Mapping[str, Flag]:
+    def flags(self, component: str, version: str) -> Mapping[str, FlagFacts]:
         """Return the flags that a component has in a version, also one of another patch level."""
         minor = Release.parse(version).minor
         return MappingProxyType(
             {flag.name: flag for flag in self._file.flags[component] if flag.exists_in(minor)}
         )
 
-    def all_flags(self, component: str) -> tuple[Flag, ...]:
+    def all_flags(self, component: str) -> tuple[FlagFacts, ...]:
         """Return the flags that a component has or had in any version."""
         return self._file.flags[component]
 
