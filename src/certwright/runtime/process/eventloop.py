@@ -37,7 +37,7 @@ class StallMonitor:
     def __init__(self, on_stall: Callable[[object, float], None]) -> None:
         self._on_stall = on_stall
         self._step: tuple[object, float] | None = None
-        self._stop = threading.Event()
+        self._reported = 0.0  # when the last step began that was reported while it lasted
         self._loop_thread = threading.get_ident()
 
     def drive(self, label: object, body: Coroutine[Any, Any, R]) -> Awaitable[R]:
@@ -57,32 +57,70 @@ class StallMonitor:
                 self._on_stall(label, took)
 
     def __enter__(self) -> "StallMonitor":
-        """Start the thread that looks on."""
+        """Have the thread look on."""
         self._loop_thread = threading.get_ident()
-        threading.Thread(target=self._watch_loop, name="certwright-stalls", daemon=True).start()
+        _WATCHDOG.add(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stop.set()
+        _WATCHDOG.remove(self)
 
-    def _watch_loop(self) -> None:
-        reported = 0.0
-        while not self._stop.wait(_POLL_SECONDS):
-            if (step := self._step) is None or step[1] == reported:
-                continue
-            label, started = step
-            blocked = SYSTEM.monotonic() - started
-            frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - its purpose
-            if blocked < STALL_SECONDS or frame is None or self._step is not step:
-                continue
-            reported = started
-            _log.warning(
-                "event loop is blocked",
-                by=str(label),
-                seconds=round(blocked, 3),
-                where=_where(frame),
-                hint="move the work into ctx.cpu(...)",
-            )
+    def look(self) -> None:
+        """Report the step under way if it blocks the loop. Called by another thread."""
+        if (step := self._step) is None or step[1] == self._reported:
+            return
+        label, started = step
+        blocked = SYSTEM.monotonic() - started
+        frame = sys._current_frames().get(self._loop_thread)  # noqa: SLF001 - its purpose
+        if blocked < STALL_SECONDS or frame is None or self._step is not step:
+            return
+        self._reported = started
+        _log.warning(
+            "event loop is blocked",
+            by=str(label),
+            seconds=round(blocked, 3),
+            where=_where(frame),
+            hint="move the work into ctx.cpu(...)",
+        )
+
+
+class _Watchdog:
+    """The thread that looks on: one for all monitors, and only while there are any.
+
+    Simulations start thousands of managers; a thread for each took as long as their start.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._monitors: list[StallMonitor] = []
+        self._thread: threading.Thread | None = None
+        self._never = threading.Event()
+
+    def add(self, monitor: StallMonitor) -> None:
+        with self._lock:
+            self._monitors.append(monitor)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(
+                    target=self._run, name="certwright-stalls", daemon=True
+                )
+                self._thread.start()
+
+    def remove(self, monitor: StallMonitor) -> None:
+        with self._lock:
+            self._monitors.remove(monitor)
+
+    def _run(self) -> None:
+        while not self._never.wait(_POLL_SECONDS):
+            with self._lock:
+                monitors = tuple(self._monitors)
+                if not monitors:
+                    self._thread = None
+                    return
+            for monitor in monitors:
+                monitor.look()
+
+
+_WATCHDOG = _Watchdog()
 
 
 def _where(frame: FrameType) -> list[str]:
