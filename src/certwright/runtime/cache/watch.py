@@ -10,10 +10,9 @@ how far it is, because a watch from a version it has not reached is not refused 
 """
 
 import asyncio
-from collections.abc import Awaitable
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import structlog
 
@@ -22,6 +21,7 @@ from certwright.kube.errors import ApiError, Unauthorized
 from certwright.runtime.cache.decode import BrokenJson, UnnamedObject
 from certwright.runtime.cache.entries import Entry, Table, version_number
 from certwright.runtime.cache.events import Bookmark, ObjectEvent, read_event
+from certwright.runtime.cache.patience import Patience, in_time
 from certwright.runtime.cache.state import (
     FAILURES,
     ListCutShort,
@@ -36,8 +36,6 @@ from certwright.runtime.cache.state import (
 from certwright.runtime.cache.store import Store
 from certwright.runtime.queue.backoff import Backoff, spread
 
-STALL_SECONDS = 75.0
-"""Servers send a bookmark about every minute; longer silence is a dead connection."""
 HEALTHY_SECONDS = 10.0
 """A connection that was alive this long ends the count of failures: its end is no trouble."""
 RENEWAL_SECONDS = (300.0, 600.0)
@@ -52,7 +50,6 @@ EVENT_BYTES = 2_000
 CHANGES_PER_TURN = 200
 
 _log = structlog.get_logger()
-T = TypeVar("T")
 
 
 class WatchStatus(NamedTuple):
@@ -238,11 +235,12 @@ class Watch:
         )
         async with AsyncExitStack() as stack:
             watch = self._client.watch(self.store.resource, self.selection, options)
-            lines = await _in_time(stack.enter_async_context(watch))
+            lines = await in_time(stack.enter_async_context(watch))
             self._enter(WatchState.STREAMING if listing else WatchState.WATCHING)
-            while (batch := await _in_time(anext(lines, None))) is not None:
-                self._hear()
-                await self._take_batch(batch)
+            async with Patience() as patience:
+                while (batch := await anext(lines, None)) is not None:
+                    self._heard = patience.hear()
+                    await self._take_batch(batch)
         if self._staged is not None:
             raise ListCutShort("the streaming list ended before it was complete")
 
@@ -250,7 +248,7 @@ class Watch:
         """Have the list be made anew if the server is not even where our version is."""
         pages = self._client.pages(self.store.resource, self.selection, limit=1, metadata_only=True)
         async with aclosing(pages):
-            page = await _in_time(anext(pages))
+            page = await in_time(anext(pages))
         current = version_number(page.metadata.resource_version)
         if current is not None and current < self._highest:
             self._version = ""
@@ -271,7 +269,7 @@ class Watch:
         pages = self._client.pages(
             self.store.resource, self.selection, metadata_only=self.store.decoder.metadata_only
         )
-        while (page := await _in_time(anext(pages, None))) is not None:
+        while (page := await in_time(anext(pages, None))) is not None:
             self._enter(WatchState.PAGING)
             for item in page.items:
                 raw = bytes(item)
@@ -366,14 +364,3 @@ class Watch:
     def _skip(self, error: UnnamedObject) -> None:
         self._skipped += 1
         _log.warning("object skipped", kind=str(self.store.resource), error=str(error))
-
-
-async def _in_time(answer: Awaitable[T]) -> T:
-    """Wait for something from the server, but not for ever."""
-    try:
-        async with asyncio.timeout(STALL_SECONDS):
-            return await answer
-    except TimeoutError:
-        raise Stalled(
-            f"no bytes for {STALL_SECONDS:.0f} s; the connection is dead, opening another"
-        ) from None
