@@ -137,9 +137,12 @@ class Interference:
         for why in whys:
             self._missing.pop((place, why), None)
 
-    def heals_at(self, place: str) -> float:
-        """Return when the watch of a *place* must list anew; infinity if it lacks nothing."""
-        return min(self._missing.get((place, why), float("inf")) for why in (DROPPED, HELD))
+    def heals_at(self, place: str) -> float | None:
+        """Return when the watch of a *place* must list anew; None if it lacks nothing."""
+        if not self._missing:
+            return None
+        due = (self._missing.get((place, why)) for why in (DROPPED, HELD))
+        return min((when for when in due if when is not None), default=None)
 
     def check_guarded(self, request: Request) -> None:
         """Note a write that, decided on an old state, would have hit a newer object as well."""

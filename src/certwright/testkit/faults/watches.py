@@ -45,8 +45,8 @@ class Course(Protocol):
         """Note that nothing is lacking any more."""
         ...
 
-    def heals_at(self, place: str) -> float:
-        """Return when the watch of a place must list anew."""
+    def heals_at(self, place: str) -> float | None:
+        """Return when the watch of a place must list anew; None if it lacks nothing."""
         ...
 
 
