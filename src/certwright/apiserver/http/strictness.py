@@ -14,18 +14,18 @@ import yaml
 _Pairs = list[tuple[str, Any]]
 
 
-def stray_fields(body: bytes, value: Any, unknown: list[str], *, custom: bool) -> list[str]:
+def stray_fields(body: bytes, unknown: list[str], *, custom: bool) -> list[str]:
     """Return which fields of a JSON body are duplicate or unknown, in the server's order.
 
-    *value* is the parsed body and *unknown* the paths its kind does not know. Built-in kinds
-    report in the order of the document and do not look into unknown fields; custom resources
-    report duplicates first, then what is unknown in metadata, then the rest by path.
+    *unknown* has the paths that the kind does not know. Built-in kinds report in the order of
+    the document and do not look into unknown fields; custom resources report duplicates first,
+    then what is unknown in metadata, then the rest by path.
     """
     if custom:
-        found = [message for message, _ in _strays(body, value, frozenset())]
+        found = [message for message, _ in _strays(body, frozenset())]
         rest = sorted(unknown, key=lambda path: (not path.startswith("metadata."), path))
         return found + [_unknown(path) for path in rest]
-    reported = list(_strays(body, value, frozenset(unknown)))
+    reported = list(_strays(body, frozenset(unknown)))
     seen = {path for _, path in reported}
     return [message for message, _ in reported] + [_unknown(p) for p in unknown if p not in seen]
 
@@ -47,10 +47,10 @@ def _may_have_duplicates(body: bytes, value: Any) -> bool:
     return written != body and (b"\\" in body or body.count(b'"') != written.count(b'"'))
 
 
-def _strays(body: bytes, value: Any, unknown: frozenset[str]) -> Iterator[tuple[str, str]]:
-    if not _may_have_duplicates(body, value):
-        return
+def _strays(body: bytes, unknown: frozenset[str]) -> Iterator[tuple[str, str]]:
     try:
+        if not unknown and not _may_have_duplicates(body, orjson.loads(body)):
+            return
         document = json.loads(body, object_pairs_hook=_Object)
     except (ValueError, RecursionError):
         return  # YAML, which has its own way; or too deep for any kind

@@ -75,7 +75,7 @@ def decode(
         drop_nulls(obj, kind.schema)
     if options.validation == "Ignore":
         return []
-    strays = stray_fields(body or b"", obj, unknown, custom=kind.custom)
+    strays = stray_fields(body or b"", unknown, custom=kind.custom)
     if strays and options.validation == "Strict":
         resource = kind.resource
         raise BadRequest(
