@@ -240,13 +240,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if self._picks is None or len(ready) == 1:
             return ready.popleft()
         picked = int(self._picks.random() * len(ready))
-        lane = _lane(ready[picked])
-        for index, handle in enumerate(ready):
-            if index == picked or _lane(handle) is lane:
-                del ready[index]
-                self.trace.mix(index)
-                return handle
-        raise AssertionError("the picked callback is in the queue")
+        if picked:
+            lane = _lane(ready[picked])
+            picked = next((n for n in range(picked) if _lane(ready[n]) is lane), picked)
+        handle = ready[picked]
+        del ready[picked]
+        self.trace.mix(picked)
+        return handle
 
     def _process_events(self, event_list: list[Any]) -> None:
         """Do nothing: there is no input to process."""
