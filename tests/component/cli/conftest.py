@@ -5,7 +5,6 @@ import io
 import json
 import os
 import re
-import signal
 import sys
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.support.cli.forkserver import ForkedProcess, ForkServer
 
 from certwright.apiserver import ApiServer
 from certwright.cli.main import main
@@ -29,13 +29,12 @@ SECONDS = 30
 class Running:
     """A certwright process; its output is read line by line, stderr included."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: ForkedProcess) -> None:
         self.process = process
         self.lines: list[str] = []
 
     async def line(self, part: str) -> str:
         """Read on until a line contains *part*; return it."""
-        assert self.process.stdout is not None
         async with asyncio.timeout(SECONDS):
             while raw := await self.process.stdout.readline():
                 self.lines.append(raw.decode().rstrip("\n"))
@@ -45,7 +44,6 @@ class Running:
 
     async def end(self, signal: int | None = None) -> int:
         """Send a signal if given, wait for the end and return the exit code."""
-        assert self.process.stdout is not None
         if signal is not None:
             self.process.send_signal(signal)
         async with asyncio.timeout(SECONDS):
@@ -58,8 +56,18 @@ class Running:
         return "\n".join(self.lines)
 
 
+@pytest.fixture(scope="session")
+def fork_server() -> Iterator[ForkServer]:
+    """Import the command line once for all its processes."""
+    server = ForkServer()
+    yield server
+    server.close()
+
+
 @pytest.fixture
-async def start(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
+async def start(
+    tmp_path: Path, fork_server: ForkServer
+) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     """Start the command line in an empty folder, with a place of its own for temporary files."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -72,24 +80,14 @@ async def start(tmp_path: Path) -> AsyncIterator[Callable[..., Awaitable[Any]]]:
     async with AsyncExitStack() as stack:
 
         async def start(*words: object) -> Running:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, "-c", "from certwright.cli.main import main; main()",
-                *map(str, words), cwd=tmp_path, env=environment(),
-                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.STDOUT, preexec_fn=as_at_a_terminal,
-            )  # fmt: skip
+            process = await fork_server.start([*map(str, words)], tmp_path, environment())
             stack.push_async_callback(put_to_rest, process)
             return Running(process)
 
         yield start
 
 
-def as_at_a_terminal() -> None:
-    """Let Ctrl-C reach a child: whoever runs in the background of a shell is deaf to it."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-async def put_to_rest(process: asyncio.subprocess.Process) -> None:
+async def put_to_rest(process: ForkedProcess) -> None:
     if process.returncode is None:
         process.kill()
     await process.communicate()
