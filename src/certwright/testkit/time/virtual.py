@@ -242,7 +242,10 @@ class VirtualLoop(asyncio.BaseEventLoop):
         picked = int(self._picks.random() * len(ready))
         if picked:
             lane = _lane(ready[picked])
-            picked = next((n for n in range(picked) if _lane(ready[n]) is lane), picked)
+            for index in range(picked):
+                if _lane(ready[index]) is lane:
+                    picked = index
+                    break
         handle = ready[picked]
         del ready[picked]
         self.trace.mix(picked)
