@@ -26,6 +26,9 @@ RELIST_AFTER = 3
 UNREACHABLE_AFTER = 3
 """Failures in a row, after which a store is not expected to become complete soon."""
 
+HEALTHY_SECONDS = 10.0
+"""A connection that was alive this long ends the count of failures: its end is no trouble."""
+
 
 class WatchState(StrEnum):
     """Where a watch stands; what probes, metrics and the dump show."""
@@ -46,6 +49,26 @@ class WatchState(StrEnum):
     """This user may not list and watch the kind."""
     STOPPED = "stopped"
     """The last share in the store was released."""
+
+
+class WatchStatus(NamedTuple):
+    """What is known about a watch at one moment."""
+
+    state: WatchState
+    synced: bool
+    objects: int
+    resource_version: str
+    silent_seconds: float | None
+    """How long ago the server last sent anything; None before it ever did."""
+    last_error: str
+    failures: int
+    lists: int
+    restores: int
+    """How often the server's history went backwards."""
+    skipped: int
+    """How many states of objects could not be read, or not even be named."""
+    listener_errors: int
+    """How many calls of listeners raised."""
 
 
 class Stalled(Exception):
@@ -151,3 +174,18 @@ def obstacle(
 def is_too_large(error: ApiError) -> bool:
     """Return whether a server refused a version because it has not reached it yet."""
     return any(cause.reason == "ResourceVersionTooLarge" for cause in error.causes)
+
+
+def was_healthy(
+    since: float | None, heard: float | None, now: float, failure: WatchFailure | None
+) -> bool:
+    """Return whether a connection that just ended had watched for a while, *since* when.
+
+    How long the list before it took does not count: a list that is outdated as soon as
+    it is complete must not be repeated without pause. An idle connection was well until
+    it was cut; one that fell silent, until its last byte was *heard*.
+    """
+    if since is None:
+        return False
+    ended = heard if isinstance(failure, Stalled) and heard is not None else now
+    return ended - since >= HEALTHY_SECONDS

@@ -10,9 +10,11 @@ how far it is, because a watch from a version it has not reached is not refused 
 """
 
 import asyncio
+from collections.abc import Awaitable
 from contextlib import AsyncExitStack, aclosing, suppress
 from dataclasses import replace
-from typing import NamedTuple
+from types import TracebackType
+from typing import Self, TypeVar
 
 import structlog
 
@@ -21,7 +23,6 @@ from certwright.kube.errors import ApiError, Unauthorized
 from certwright.runtime.cache.decode import BrokenJson, UnnamedObject
 from certwright.runtime.cache.entries import Entry, Table, version_number
 from certwright.runtime.cache.events import Bookmark, ObjectEvent, read_event
-from certwright.runtime.cache.patience import Patience, in_time
 from certwright.runtime.cache.state import (
     FAILURES,
     ListCutShort,
@@ -30,14 +31,16 @@ from certwright.runtime.cache.state import (
     WatchCrashed,
     WatchFailure,
     WatchState,
+    WatchStatus,
     obstacle,
     remedy_for,
+    was_healthy,
 )
 from certwright.runtime.cache.store import Store
 from certwright.runtime.queue.backoff import Backoff, spread
 
-HEALTHY_SECONDS = 10.0
-"""A connection that was alive this long ends the count of failures: its end is no trouble."""
+STALL_SECONDS = 75.0
+"""Servers send a bookmark about every minute; longer silence is a dead connection."""
 RENEWAL_SECONDS = (300.0, 600.0)
 """When we ask the server to end a watch: spread, so that not all are renewed at once."""
 UNREACHED_SECONDS = 5.0
@@ -50,26 +53,7 @@ EVENT_BYTES = 2_000
 CHANGES_PER_TURN = 200
 
 _log = structlog.get_logger()
-
-
-class WatchStatus(NamedTuple):
-    """What is known about a watch at one moment."""
-
-    state: WatchState
-    synced: bool
-    objects: int
-    resource_version: str
-    silent_seconds: float | None
-    """How long ago the server last sent anything; None before it ever did."""
-    last_error: str
-    failures: int
-    lists: int
-    restores: int
-    """How often the server's history went backwards."""
-    skipped: int
-    """How many states of objects could not be read, or not even be named."""
-    listener_errors: int
-    """How many calls of listeners raised."""
+T = TypeVar("T")
 
 
 class Watch:
@@ -177,7 +161,7 @@ class Watch:
             except Exception as error:  # noqa: BLE001 - no watch ends the others
                 _log.error("watch failed", kind=str(self.store.resource), exc_info=error)
                 failure = WatchCrashed(f"{type(error).__name__}; see the log")
-            healthy = self._was_healthy(loop.time(), failure)
+            healthy = was_healthy(self._watching_since, self._heard, loop.time(), failure)
             if healthy:
                 self._failures = 0
             if failure is not None or not healthy:
@@ -188,18 +172,6 @@ class Watch:
             with suppress(TimeoutError):
                 async with asyncio.timeout(max(wait, backoff.delay(max(1, self._failures)))):
                     await self._poked.wait()
-
-    def _was_healthy(self, now: float, failure: WatchFailure | None) -> bool:
-        """Return whether the connection that just ended watched for a while.
-
-        How long the list before it took does not count: a list that is outdated as soon as
-        it is complete must not be repeated without pause. An idle connection was well until
-        it was cut; one that fell silent, until its last byte.
-        """
-        if self._watching_since is None:
-            return False
-        ended = self._heard if isinstance(failure, Stalled) and self._heard is not None else now
-        return ended - self._watching_since >= HEALTHY_SECONDS
 
     def _settle(self, failure: WatchFailure) -> float:
         """Take in what follows from a failure; return the seconds the server asked for."""
@@ -235,9 +207,9 @@ class Watch:
         )
         async with AsyncExitStack() as stack:
             watch = self._client.watch(self.store.resource, self.selection, options)
-            lines = await in_time(stack.enter_async_context(watch))
+            lines = await _in_time(stack.enter_async_context(watch))
             self._enter(WatchState.STREAMING if listing else WatchState.WATCHING)
-            async with Patience() as patience:
+            async with _Patience() as patience:
                 while (batch := await anext(lines, None)) is not None:
                     self._heard = patience.hear()
                     await self._take_batch(batch)
@@ -248,7 +220,7 @@ class Watch:
         """Have the list be made anew if the server is not even where our version is."""
         pages = self._client.pages(self.store.resource, self.selection, limit=1, metadata_only=True)
         async with aclosing(pages):
-            page = await in_time(anext(pages))
+            page = await _in_time(anext(pages))
         current = version_number(page.metadata.resource_version)
         if current is not None and current < self._highest:
             self._version = ""
@@ -269,7 +241,7 @@ class Watch:
         pages = self._client.pages(
             self.store.resource, self.selection, metadata_only=self.store.decoder.metadata_only
         )
-        while (page := await in_time(anext(pages, None))) is not None:
+        while (page := await _in_time(anext(pages, None))) is not None:
             self._enter(WatchState.PAGING)
             for item in page.items:
                 raw = bytes(item)
@@ -364,3 +336,62 @@ class Watch:
     def _skip(self, error: UnnamedObject) -> None:
         self._skipped += 1
         _log.warning("object skipped", kind=str(self.store.resource), error=str(error))
+
+
+async def _in_time(answer: Awaitable[T]) -> T:
+    """Wait for something from the server, but not for ever."""
+    try:
+        async with asyncio.timeout(STALL_SECONDS):
+            return await answer
+    except TimeoutError:
+        raise _stalled() from None
+
+
+class _Patience:
+    """A context that `Stalled` ends when `hear` was not called for too long.
+
+    As `asyncio.timeout`, but a watch hears of thousands of events, each in time: one timer looks
+    back at the last of them, instead of one for each.
+    """
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._heard = self._loop.time()
+        self._is_over = False
+
+    def hear(self) -> float:
+        """Note that the server sent something; return when."""
+        self._heard = self._loop.time()
+        return self._heard
+
+    async def __aenter__(self) -> Self:
+        task = asyncio.current_task()
+        assert task is not None, "a watch runs in a task"
+        self._task = task
+        self._cancelling = task.cancelling()
+        self._timer = self._loop.call_at(self._heard + STALL_SECONDS, self._look_back)
+        return self
+
+    def _look_back(self) -> None:
+        due = self._heard + STALL_SECONDS
+        if due > self._loop.time():
+            self._timer = self._loop.call_at(due, self._look_back)
+        else:
+            self._is_over = True
+            self._task.cancel()
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._timer.cancel()
+        # Unless another cancels the task as well
+        ours = self._is_over and self._task.uncancel() <= self._cancelling
+        if ours and kind is asyncio.CancelledError:
+            raise _stalled() from None
+
+
+def _stalled() -> Stalled:
+    return Stalled(f"no bytes for {STALL_SECONDS:.0f} s; the connection is dead, opening another")

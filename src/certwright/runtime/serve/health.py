@@ -10,8 +10,8 @@ from typing import NamedTuple, Protocol, runtime_checkable
 from certwright.clock import Clock
 from certwright.kube import JsonObject, Key
 from certwright.runtime.cache.cache import Informer
-from certwright.runtime.cache.patience import STALL_SECONDS
 from certwright.runtime.cache.state import WatchState
+from certwright.runtime.cache.watch import STALL_SECONDS
 from certwright.runtime.leader import Elector
 from certwright.runtime.queue.workers import Workers
 from certwright.runtime.serve.metrics import GaugeSample
