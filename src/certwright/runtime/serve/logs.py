@@ -9,7 +9,8 @@ characters never reach a terminal and one record is always one line.
 import logging
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, TextIO
 
 import orjson
@@ -63,6 +64,22 @@ def configure(
         )
     )
     logging.basicConfig(level=max(threshold, logging.WARNING), handlers=[handler], force=True)
+
+
+@contextmanager
+def silence() -> Iterator[None]:
+    """Drop log lines before they are put into words, for as long as the context lasts."""
+    processors = structlog.get_config()["processors"]
+    before = processors.copy()
+    processors[:] = [_drop]
+    try:
+        yield
+    finally:
+        processors[:] = before
+
+
+def _drop(_logger: WrappedLogger, _method: str, _event: EventDict) -> EventDict:
+    raise structlog.DropEvent
 
 
 def redact(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:

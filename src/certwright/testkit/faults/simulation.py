@@ -15,11 +15,9 @@ from functools import partial
 from io import StringIO
 from typing import TypeAlias
 
-import structlog
-from structlog.typing import EventDict
-
 from certwright.kube.objects import JsonObject
 from certwright.runtime import Declared, Metrics
+from certwright.runtime.serve import logs
 from certwright.testkit.embedded import EmbeddedCluster
 from certwright.testkit.faults.endstate import differences, end_state
 from certwright.testkit.faults.faults import CALM, Plan, Storm
@@ -104,7 +102,7 @@ def run(play: Play, plan: Plan = CALM, *, seed: int = 0, shuffle: bool = False) 
         stack.enter_context(_without_collector())
         if Replay.asked_for() is None:
             stack.enter_context(redirect_stdout(StringIO()))
-            stack.enter_context(_without_logs())
+            stack.enter_context(logs.silence())
         loop_factory = partial(VirtualLoop, seed, shuffle=shuffle)
         runner = stack.enter_context(asyncio.Runner(loop_factory=loop_factory))
         # Not `Runner.run`, which changes the handler of Ctrl-C and back: it ends a run anyway
@@ -121,22 +119,6 @@ def _without_collector() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
-
-
-@contextmanager
-def _without_logs() -> Iterator[None]:
-    """Drop log lines before they are put into words."""
-    processors = structlog.get_config()["processors"]
-    before = processors.copy()
-    processors[:] = [_drop]
-    try:
-        yield
-    finally:
-        processors[:] = before
-
-
-def _drop(_logger: object, _method: str, _line: EventDict) -> EventDict:
-    raise structlog.DropEvent
 
 
 async def _play(play: Play, plan: Plan, seed: int) -> Run:

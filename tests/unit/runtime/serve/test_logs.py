@@ -9,7 +9,7 @@ import structlog
 
 from certwright.kube import JsonObject, Key
 from certwright.runtime import configure_logs
-from certwright.runtime.serve.logs import redact, redact_text
+from certwright.runtime.serve.logs import redact, redact_text, silence
 
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----"
 JWT = "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhIn0.c2lnbmF0dXJl"
@@ -65,6 +65,15 @@ def test_text_is_the_default_only_on_a_terminal(stream: io.StringIO) -> None:
     configure_logs(stream=stream)
     structlog.get_logger().info("hello")
     assert json.loads(stream.getvalue())["event"] == "hello"
+
+
+def test_nothing_is_written_in_silence(stream: io.StringIO) -> None:
+    configure_logs(as_json=True, stream=stream)
+    log = structlog.get_logger()
+    with silence():
+        log.error("nothing of this")
+    log.error("but this")
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["but this"]
 
 
 def test_levels_are_honoured_and_foreign_loggers_look_the_same(stream: io.StringIO) -> None:
