@@ -43,6 +43,27 @@ class Management(StrEnum):
     REMOVED = "Removed"
 
 
+class Reason(StrEnum):
+    """Why a part of a request cannot be followed; also the reason of a condition."""
+
+    UNKNOWN_FLAG = "UnknownFlag"
+    INVALID_FLAG_VALUE = "InvalidFlagValue"
+    INVALID_IMAGE = "InvalidImage"
+    INVALID_OVERRIDE = "InvalidOverride"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why what is requested of a component cannot be rendered; its Deployment stays as it is."""
+
+    reason: Reason
+    component: Component | None
+    """None if it concerns all of them."""
+    message: str
+    field: str = ""
+    """The flag, or the field of the request, that is wrong."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentRequest:
     """How one component is to be, where it is to differ from the bundle."""
@@ -76,8 +97,20 @@ class ComponentRequest:
     priority_class_name: str = ""
     runtime_class_name: str = ""
     host_network: bool | None = None
+    host_aliases: Sequence[JsonObject] = ()
+    dns_policy: str = ""
+    dns_config: JsonObject | None = None
+    extra_containers: Sequence[JsonObject] = ()
+    enable_service_links: bool | None = None
+    liveness_probe: JsonObject | None = None
+    """Merged over the probe of the bundle; so is `readiness_probe`."""
+    readiness_probe: JsonObject | None = None
+    deployment_annotations: Mapping[str, str] = field(default_factory=dict)
+    service_labels: Mapping[str, str] = field(default_factory=dict)
+    service_annotations: Mapping[str, str] = field(default_factory=dict)
     service_account: JsonObject | None = None
-    """``name``, ``annotations``, ``labels``, ``automountServiceAccountToken``, as the chart's."""
+    """``create``, ``name``, ``annotations``, ``labels``, ``automountServiceAccountToken``, as the
+    chart's."""
     pod_disruption_budget: JsonObject | None = None
     """``minAvailable``, ``maxUnavailable``, ``unhealthyPodEvictionPolicy``; {} for the default."""
     network_policy: JsonObject | None = None
@@ -94,6 +127,9 @@ class WebhookRequest:
     mutating_namespace_selector: JsonObject | None = None
     url_host: str = ""
     service_type: str = ""
+    load_balancer_ip: str = ""
+    ip_family_policy: str = ""
+    ip_families: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +144,15 @@ class Images:
     """``sha256:…`` by component, or ``acmesolver``."""
     pull_policy: str = ""
     pull_secrets: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TlsProfile:
+    """Which TLS the servers of all components speak, where they can be told."""
+
+    min_version: str = ""
+    """Such as ``VersionTLS12``."""
+    cipher_suites: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +218,28 @@ class InstallRequest:
     """``HTTP_PROXY``, ``HTTPS_PROXY`` and ``NO_PROXY``."""
     trusted_ca_config_map: str = ""
     """A ConfigMap of the install namespace whose key ``ca-bundle.crt`` is trusted."""
+    tls: TlsProfile | None = None
+    metrics: bool = True
+    """Whether metrics are served and announced; where a version cannot be told, they are served."""
     service_monitor: JsonObject | None = None
+    """What the chart knows: ``interval``, ``labels``, ``endpointAdditionalProperties`` and so on;
+    {} for the default."""
     pod_monitor: JsonObject | None = None
+    alerts: JsonObject | None = None
+    """``labels``, ``namespace`` of a PrometheusRule about expiring certificates; {} for the
+    default."""
+    runtime_class_name: str = ""
+    revision_history_limit: int | None = None
+    host_users: bool | None = None
+    high_availability: bool = False
+    """Whether components that say nothing about it get several replicas and a
+    PodDisruptionBudget."""
+    aggregate_cluster_roles: bool = True
+    """Whether the roles for users are added to ``view``, ``edit`` and ``admin``."""
+    auto_approval: bool = True
+    """Whether cert-manager approves requests itself."""
+    approve_signer_names: Sequence[str] = ()
+    """What it may approve; empty for all of its own issuers."""
     upgrade: UpgradePolicy = UpgradePolicy()
     deletion: DeletionPolicy = DeletionPolicy()
 
