@@ -66,6 +66,8 @@ class Rules:
     """Remove annotations of others."""
     exact_owners: bool = False
     """Remove ownerReferences of others."""
+    drop_labels: tuple[str, ...] = ()
+    """Prefixes of labels that are removed wherever they are not wanted."""
     drop_annotations: tuple[str, ...] = ()
     """Prefixes of annotations that are removed wherever they are no longer wanted."""
     recreate: bool = False

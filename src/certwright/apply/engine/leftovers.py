@@ -26,7 +26,7 @@ _KEPT_ON_SERVICES: Final = "loadbalancer.openstack.org"
 def leftovers(desired: JsonObject, live: Live, rules: Rules) -> JsonObject | None:
     """Return the merge patch that removes what should not be there; None if nothing is."""
     wanted: Mapping[str, Any] = desired.get("metadata") or {}
-    labels = _foreign_labels(wanted.get("labels") or {}, live) if rules.exact_labels else ()
+    labels = _surplus_labels(wanted.get("labels") or {}, live, rules)
     annotations = _surplus_annotations(desired, wanted.get("annotations") or {}, live, rules)
     change: dict[str, Any] = {}
     if labels:
@@ -56,7 +56,7 @@ def merged_metadata(
     wanted: Mapping[str, Any] = desired.get("metadata") or {}
     labels, annotations = wanted.get("labels") or {}, wanted.get("annotations") or {}
     surplus = {
-        "labels": set(_foreign_labels(labels, live)) if rules.exact_labels else set(),
+        "labels": set(_surplus_labels(labels, live, rules)),
         "annotations": set(_surplus_annotations(desired, annotations, live, rules)),
     }
     merged: dict[str, Any] = {**wanted, "uid": live.uid, "resourceVersion": live.resource_version}
@@ -70,8 +70,14 @@ def merged_metadata(
     return merged
 
 
-def _foreign_labels(wanted: Mapping[str, str], live: Live) -> list[str]:
-    return [name for name in live.labels if name not in wanted and name not in _KEPT_LABELS]
+def _surplus_labels(wanted: Mapping[str, str], live: Live, rules: Rules) -> list[str]:
+    return [
+        name
+        for name in live.labels
+        if name not in wanted
+        and name not in _KEPT_LABELS
+        and (rules.exact_labels or name.startswith(rules.drop_labels))
+    ]
 
 
 def _surplus_annotations(

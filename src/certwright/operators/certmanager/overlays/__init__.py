@@ -1,0 +1,24 @@
+"""What a request changes of the objects of a bundle, one function per concern.
+
+A copy of a bundle's objects and a request enter; each function changes the copy in place and
+returns what is wrong with the request, if something can be. `render` calls them in their order.
+
+==================  =============================================================
+`bundlecopy`        the objects while they are changed, and where to find them
+`legacynames`       names and selectors of the profile Legacy
+`namespace`         another namespace to install to
+`accounts`          ServiceAccounts, and Secrets for pulling images
+`roles`             roles for users, and the right to approve
+`images`            mirrors, digests, overrides of images
+`arguments`         what a request says by flags
+`followers`         objects that follow the values of flags
+`configfile`        the file that ``--config`` names
+`environment`       variables, proxies, trusted authorities
+`workload`          replicas, resources, security, probes, volumes
+`placement`         which nodes pods run on
+`labels`            labels and annotations
+`registrations`     the webhook's Service and registrations
+`policies`          PodDisruptionBudgets and NetworkPolicies
+`monitors`          what Prometheus reads
+==================  =============================================================
+"""
