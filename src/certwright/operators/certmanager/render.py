@@ -14,7 +14,6 @@ from certwright.apply.engine.declared import CLIENT_SIDE_APPLY, HELM
 from certwright.bundles.bundle import Bundle
 from certwright.kube import JsonObject
 from certwright.operators.certmanager.flags.checks import STRUCTURAL
-from certwright.operators.certmanager.flags.effective import EffectiveFlags
 from certwright.operators.certmanager.flags.table import FlagTables
 from certwright.operators.certmanager.overlays.accounts import pull_secrets, service_accounts
 from certwright.operators.certmanager.overlays.arguments import arguments
@@ -74,9 +73,10 @@ _MESHES: Final = (
                  "linkerd-identity-end-entity", "linkerd-identity-token",
                  "linkerd-proxy-init-xtables-lock")),
 )  # fmt: skip
-SIDECARS: Final = tuple(
-    (*_POD, "spec", part, name) for part, names in _MESHES for name in names
-) + ((*_POD, "metadata", "annotations", "sidecar.istio.io/status"),)
+SIDECARS: Final = (
+    *((*_POD, "spec", part, name) for part, names in _MESHES for name in names),
+    (*_POD, "metadata", "annotations", "sidecar.istio.io/status"),
+)
 """Paths of a Deployment that a mesh may own."""
 
 
@@ -130,14 +130,13 @@ def render(request: InstallRequest, bundle: Bundle, catalogue: FlagTables) -> Re
     webhook_service(copy, request)
     problems += disruption_budgets(copy)
     network_policies(copy)
-    problems += monitors(copy, request)
+    doubled = monitors(copy, request)
     problems += labels(copy, request)
-    wrong = _components(problems)
-    held = {id(obj) for obj in _held(copy, flags, wrong)}
+    held = {id(obj) for obj in _held(copy, _components(problems))}
     return RenderedObjects(
         bundle.version,
         _by_step((obj for obj in copy.objects if id(obj) not in held), request),
-        tuple(problems),
+        (*problems, *doubled),
         frozenset(ObjectRef.of(obj) for obj in copy.objects if id(obj) in held),
         tuple(_structural(request)),
     )
@@ -159,9 +158,7 @@ def _components(problems: Iterable[Problem]) -> set[Component]:
     return found
 
 
-def _held(
-    copy: BundleCopy, flags: Mapping[Component, EffectiveFlags], wrong: set[Component]
-) -> Iterator[JsonObject]:
+def _held(copy: BundleCopy, wrong: set[Component]) -> Iterator[JsonObject]:
     """Yield what must stay as it is while a request is wrong.
 
     That is the Deployment with its file. What follows flags stays too if the request sets such a
@@ -171,7 +168,7 @@ def _held(
         if one.component not in wrong:
             continue
         yield one.deployment
-        yield from copy.of_component(one.component, "ConfigMap")
+        yield from copy.of_component(one.component, "ConfigMap", "PodDisruptionBudget")
         if any(name in one.wanted.flags for name in STRUCTURAL):
             yield from copy.of_component(one.component, "Service", "Role", "RoleBinding")
             if one.component is Component.WEBHOOK:

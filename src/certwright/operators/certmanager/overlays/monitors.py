@@ -22,12 +22,12 @@ def monitors(copy: BundleCopy, request: InstallRequest) -> list[Problem]:
         for one in copy.components():
             without_metrics(copy, one)
         return []
+    problems: list[Problem] = []
     services, pods = request.service_monitor, request.pod_monitor
     if services is not None and pods is not None:
-        message = (
-            "ask for a ServiceMonitor or a PodMonitor, not for both: metrics would count twice"
-        )
-        return [Problem(Reason.INVALID_OVERRIDE, None, message, "serviceMonitor")]
+        message = "a ServiceMonitor and a PodMonitor would count metrics twice: ask for one of them"
+        problems.append(Problem(Reason.INVALID_OVERRIDE, None, message, "podMonitor"))
+        pods = None
     scraped = [(one, port) for one in copy.components() if (port := metrics_port(one)) is not None]
     wanted = services if services is not None else pods
     controller = copy.component(Component.CONTROLLER)
@@ -41,7 +41,7 @@ def monitors(copy: BundleCopy, request: InstallRequest) -> list[Problem]:
             _without_services(copy)
     if request.alerts is not None and controller is not None:
         copy.add(_alerts(controller, request.alerts))
-    return []
+    return problems
 
 
 def _without_services(copy: BundleCopy) -> None:
@@ -102,14 +102,15 @@ def _alerts(controller: ComponentObjects, wanted: JsonObject) -> JsonObject:
         ),
         _alert(
             "CertManagerCertificateNotReady",
-            'max by (namespace, name) (certmanager_certificate_ready_status{condition!="True"}) == 1',
+            "max by (namespace, name)"
+            ' (certmanager_certificate_ready_status{condition!="True"}) == 1',
             "10m", "critical",
             "Certificate {{ $labels.namespace }}/{{ $labels.name }} is not ready",
         ),
         _alert(
             "CertManagerCertificateExpirySoon",
-            "min by (namespace, name) (certmanager_certificate_expiration_timestamp_seconds - time())"
-            " < 21 * 24 * 3600",
+            "min by (namespace, name)"
+            " (certmanager_certificate_expiration_timestamp_seconds - time()) < 21 * 24 * 3600",
             "1h", "warning",
             "Certificate {{ $labels.namespace }}/{{ $labels.name }} expires within 21 days and was"
             " not renewed",

@@ -27,7 +27,6 @@ def disruption_budgets(copy: BundleCopy) -> list[Problem]:
                     "podDisruptionBudget",
                 )
             )
-            continue
         names = ("minAvailable", "maxUnavailable", "unhealthyPodEvictionPolicy")
         limits = {name: wanted[name] for name in names if name in wanted}
         if not limits.keys() & {"minAvailable", "maxUnavailable"}:
