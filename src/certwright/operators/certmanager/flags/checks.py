@@ -39,39 +39,43 @@ _SHORTER: Final = (
 )
 
 
-def contradictions(
-    given: Mapping[str, tuple[str, ...]], values: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    """Yield flags and what is wrong with them.
+_BUILT_IN: Final = {
+    "kube-api-burst": "50",
+    "kube-api-qps": "20",
+    f"{_ELECTION}lease-duration": "60s",
+    f"{_ELECTION}renew-deadline": "40s",
+    f"{_ELECTION}retry-period": "15s",
+}
+"""What the programs take where they are told nothing, the same in all versions."""
 
-    *given* are the flags that are set, *values* also has those that are at their default. What
-    cannot be read as what it should be is left to the program.
+
+def contradictions(given: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, str]]:
+    """Yield flags and what is wrong with the values they are given.
+
+    What cannot be read as what it should be is left to the program.
     """
+    values = {name: texts[-1] for name, texts in given.items()}
     for name in PORTS:
-        if name in given and not 0 < _number(values[name]) < 65536:
+        if name in values and not 0 < _number(values[name]) < 65536:
             yield name, f"{values[name]} is no port: use 1 to 65535"
     for name in _POSITIVE:
-        if name in given and _number(values[name]) <= 0:
+        if name in values and _number(values[name]) <= 0:
             yield name, f"{values[name]} must be greater than 0"
     for name in NAMESPACES:
         text = values.get(name, "").replace(POD_NAMESPACE, "")
-        if name in given and text and dns_label_problems(text):
+        if text and dns_label_problems(text):
             yield name, f"{values[name][:60]} is no name of a namespace"
-    yield from _pairs(given, values)
+    yield from _pairs(values)
 
 
-def _pairs(
-    given: Mapping[str, tuple[str, ...]], values: Mapping[str, str]
-) -> Iterator[tuple[str, str]]:
-    def _are_set(one: str, other: str) -> bool:
-        """Return whether one of two flags is set, and both have a value."""
-        return bool({one, other} & given.keys()) and {one, other} <= values.keys()
-
+def _pairs(given: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    values = {**_BUILT_IN, **given}
     burst, qps = "kube-api-burst", "kube-api-qps"
-    if _are_set(burst, qps) and _number(values[burst]) < _number(values[qps]):
+    if {burst, qps} & given.keys() and _number(values[burst]) < _number(values[qps]):
         yield burst, f"{values[burst]} must not be less than {qps}, which is {values[qps]}"
     for short, long in _SHORTER:
-        if _are_set(short, long) and _nanoseconds(values[short]) >= _nanoseconds(values[long]):
+        set_here = {short, long} & given.keys()
+        if set_here and _nanoseconds(values[short]) >= _nanoseconds(values[long]):
             yield short, f"{values[short]} must be less than {long}, which is {values[long]}"
 
 

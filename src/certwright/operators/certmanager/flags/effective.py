@@ -74,7 +74,7 @@ def effective(
     arguments = [*_merged(list(parse_all(defaults)), wanted), *parse_all(overrides.unvalidated)]
     values = by_name(arguments)
     if not problems:
-        found = contradictions(values, _with_defaults(known, values))
+        found = contradictions(values)
         problems += [_invalid(component, name, text) for name, text in found]
     return EffectiveFlags(tuple(argument.text for argument in arguments), values, tuple(problems))
 
@@ -97,14 +97,6 @@ def _merged(
             yield Argument.of(name, value)
 
 
-def _with_defaults(
-    known: Mapping[str, KnownFlag], values: Mapping[str, tuple[str, ...]]
-) -> dict[str, str]:
-    """Return the one value of each flag, also of those that are not given."""
-    built_in = {name: flag.default for name, flag in known.items() if flag.default}
-    return {**built_in, **{name: given[-1] for name, given in values.items()}}
-
-
 def _invalid(component: Component, name: str, what: str) -> Problem:
     message = f"flag {name} of {component}: {what}"
     return Problem(Reason.INVALID_FLAG_VALUE, component, message, name)
@@ -118,9 +110,9 @@ def _shown(value: FlagValue) -> str:
 def _unknown(component: Component, version: str, name: str, tables: FlagTables) -> str:
     """Say that a flag does not exist, which are similar, and where it does exist."""
     message = f"{component} {version} has no flag {name[:60]}"
-    having = [other for other in tables.versions if name in tables.flags(component, other)]
-    if having:
-        message += f", which exists in {_range(having, tables.versions)}"
+    elsewhere = [flag for flag in tables.all_flags(component) if flag.name == name]
+    if elsewhere:
+        message += f": it {_range(elsewhere[0])}"
     bare = name.lstrip("-").replace("_", "-")
     near = get_close_matches(bare, tables.flags(component, version), n=3, cutoff=0.6)
     if near:
@@ -128,13 +120,11 @@ def _unknown(component: Component, version: str, name: str, tables: FlagTables) 
     return message
 
 
-def _range(having: Sequence[str], versions: Sequence[str]) -> str:
-    first, last = having[0], having[-1]
-    if first == last:
-        return first
-    if last == versions[-1]:
-        return f"{first} and later"
-    return f"{first} to {last}"
+def _range(flag: KnownFlag) -> str:
+    came, went = f"came with {flag.since}", f"was removed in {flag.removed}"
+    return " and ".join(
+        text for text, version in ((came, flag.since), (went, flag.removed)) if version
+    )
 
 
 def _gates(

@@ -20,19 +20,22 @@ class KnownFlag(Protocol):
         """How a list is written: ``comma`` in one argument, or ``repeat`` for one per item."""
 
     @property
-    def default(self) -> str | None:
-        """The value without the flag; None if that is not known."""
+    def since(self) -> str:
+        """The first minor version that has it; empty if 1.0 does."""
+
+    @property
+    def removed(self) -> str:
+        """The first minor version that refuses it; empty if none does."""
 
 
 class FlagTables(Protocol):
     """The tables of all versions."""
 
-    @property
-    def versions(self) -> Sequence[str]:
-        """All versions, the newest last."""
-
     def flags(self, component: str, version: str) -> Mapping[str, KnownFlag]:
-        """Return the flags of a component, by name."""
+        """Return the flags that a component has in a version, by name."""
+
+    def all_flags(self, component: str) -> Sequence[KnownFlag]:
+        """Return the flags that a component has or had in any version."""
 
     def feature_gates(self, component: str, version: str) -> Collection[str]:
         """Return the names of the feature gates of a component; empty if they are not known."""
