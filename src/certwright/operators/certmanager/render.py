@@ -62,6 +62,7 @@ _STEPS: Final = {
 }
 _ACCESS: Final = ("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding")
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+_FOR_USERS: Final = tuple(f"{AGGREGATION}{role}" for role in ("admin", "edit", "view"))
 _POD: Final = ("spec", "template")
 _MESHES: Final = (
     # what service meshes add to pods: containers, containers that run before, volumes
@@ -214,7 +215,7 @@ def _rules(obj: JsonObject, request: InstallRequest) -> Rules:
     if kind == "Deployment":
         autoscaled = request.component(component_of(obj)).autoscaled
         return Rules(take_over_from=taken, preserve_replicas=autoscaled, ignored=SIDECARS)
-    # Roles that an earlier operator left open to all users are closed.
-    dropped = (AGGREGATION,) if kind == "ClusterRole" else ()
+    # An earlier operator left roles for Secrets open to all users: they are closed.
+    dropped = _FOR_USERS if kind == "ClusterRole" else ()
     # The role of a binding cannot be changed.
     return Rules(take_over_from=taken, recreate=kind in _BINDINGS, drop_labels=dropped)
