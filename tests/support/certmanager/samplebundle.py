@@ -248,7 +248,7 @@ class _New:
     def probe(self, path: str) -> JsonObject:
         return {"httpGet": {"path": path, "port": "healthcheck"}, "periodSeconds": 10}
 
-    def pod(self, component: str) -> JsonObject:
+    def pod(self) -> JsonObject:
         return {
             "enableServiceLinks": False,
             "nodeSelector": {"kubernetes.io/os": "linux"},
@@ -278,7 +278,7 @@ class _New:
         pod = {
             "serviceAccountName": FULL[component],
             "containers": [container],
-            **self.pod(component),
+            **self.pod(),
         }
         spec = {
             "replicas": 1,
@@ -340,7 +340,7 @@ class _Old(_New):
     def probe(self, path: str) -> JsonObject:
         return {"httpGet": {"path": path, "port": 6080}, "periodSeconds": 10}
 
-    def pod(self, component: str) -> JsonObject:
+    def pod(self) -> JsonObject:
         return {}
 
     def expressions(self) -> list[JsonObject]:
