@@ -132,6 +132,15 @@ def test_prefixes_go_where_they_are_not_wanted() -> None:
     assert patch["metadata"]["annotations"] == {"ref/a": None}
 
 
+def test_labels_with_a_prefix_go_where_they_are_not_wanted() -> None:
+    rules = Rules(drop_labels=("open/",))
+    found = live(labels={"open/a": "1", "open/b": "1", "c": "1"})
+    patch = leftovers(obj(metadata={"labels": {"open/b": "1"}}), found, rules)
+    assert patch is not None
+    assert patch["metadata"]["labels"] == {"open/a": None}
+    assert leftovers(obj(), found, Rules()) is None
+
+
 IMMUTABLE = Invalid(
     "no",
     causes=[Cause("FieldValueForbidden", "x: field is immutable when `immutable` is set", "data")],
