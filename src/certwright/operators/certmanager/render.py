@@ -15,7 +15,13 @@ from certwright.bundles.bundle import Bundle
 from certwright.kube import JsonObject
 from certwright.operators.certmanager.flags.checks import STRUCTURAL
 from certwright.operators.certmanager.flags.table import FlagTables
-from certwright.operators.certmanager.overlays.accounts import pull_secrets, service_accounts
+from certwright.operators.certmanager.overlays.access import (
+    AGGREGATION,
+    metrics_authorities,
+    pull_secrets,
+    roles,
+    service_accounts,
+)
 from certwright.operators.certmanager.overlays.arguments import arguments
 from certwright.operators.certmanager.overlays.bundlecopy import (
     DEFINITION,
@@ -34,7 +40,6 @@ from certwright.operators.certmanager.overlays.namespace import move_to_namespac
 from certwright.operators.certmanager.overlays.placement import placement
 from certwright.operators.certmanager.overlays.policies import disruption_budgets, network_policies
 from certwright.operators.certmanager.overlays.registrations import registrations, webhook_service
-from certwright.operators.certmanager.overlays.roles import AGGREGATION, roles
 from certwright.operators.certmanager.overlays.workload import with_high_availability, workloads
 from certwright.operators.certmanager.request import Component, InstallRequest, Naming, Problem
 
@@ -122,6 +127,7 @@ def render(request: InstallRequest, bundle: Bundle, catalogue: FlagTables) -> Re
     flags = arguments(copy, request, catalogue)
     problems += [problem for one in flags.values() for problem in one.problems]
     follow_flags(copy, flags, request.namespace)
+    metrics_authorities(copy, flags, request.namespace)
     config_files(copy)
     environment(copy, request)
     workloads(copy, request)

@@ -7,8 +7,7 @@ returns what is wrong with the request, if something can be. `render` calls them
 `bundlecopy`        the objects while they are changed, and where to find them
 `legacynames`       names and selectors of the profile Legacy
 `namespace`         another namespace to install to
-`accounts`          ServiceAccounts, and Secrets for pulling images
-`roles`             roles for users, and the right to approve
+`access`            ServiceAccounts, roles, and Secrets for pulling images
 `images`            mirrors, digests, overrides of images
 `arguments`         what a request says by flags
 `followers`         objects that follow the values of flags

@@ -6,6 +6,7 @@ from typing import Any, Final
 from certwright.kube import JsonObject
 from certwright.operators.certmanager.flags.checks import POD_NAMESPACE
 from certwright.operators.certmanager.flags.effective import EffectiveFlags
+from certwright.operators.certmanager.overlays.access import SERVING
 from certwright.operators.certmanager.overlays.arguments import LEADER_NAMESPACE, METRICS
 from certwright.operators.certmanager.overlays.bundlecopy import (
     BASE,
@@ -18,7 +19,6 @@ from certwright.operators.certmanager.overlays.namespace import INJECT_CA
 from certwright.operators.certmanager.request import Component
 
 ELECTION: Final = ":leaderelection"
-SERVING: Final = ":dynamic-serving"
 _NO_METRICS: Final = "0"
 _METRICS_PORTS: Final = ("http-metrics", "tcp-prometheus-servicemonitor", 9402)
 SCRAPED: Final = "prometheus.io/"

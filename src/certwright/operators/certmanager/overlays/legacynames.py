@@ -8,6 +8,7 @@ added to others.
 from typing import Final
 
 from certwright.kube import JsonObject
+from certwright.operators.certmanager.overlays.access import AGGREGATION
 from certwright.operators.certmanager.overlays.bundlecopy import (
     BASE,
     DEFINITION,
@@ -15,7 +16,6 @@ from certwright.operators.certmanager.overlays.bundlecopy import (
     component_of,
 )
 from certwright.operators.certmanager.overlays.followers import ELECTION
-from certwright.operators.certmanager.overlays.roles import AGGREGATION
 from certwright.operators.certmanager.request import Component
 
 INSTANCE: Final = "cluster"

@@ -1,0 +1,144 @@
+"""ServiceAccounts, roles, and the Secrets with which images are pulled."""
+
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any, Final
+
+from certwright.kube import JsonObject
+from certwright.operators.certmanager.flags.checks import POD_NAMESPACE
+from certwright.operators.certmanager.flags.effective import EffectiveFlags
+from certwright.operators.certmanager.overlays.bundlecopy import (
+    BundleCopy,
+    ComponentObjects,
+    child,
+)
+from certwright.operators.certmanager.request import Component, InstallRequest
+
+AGGREGATION: Final = "rbac.authorization.k8s.io/aggregate-to-"
+SERVING: Final = ":dynamic-serving"
+_APPROVE: Final = "-controller-approve:cert-manager-io"
+_TOKENS: Final = "serviceaccounts/token"
+
+
+def service_accounts(copy: BundleCopy) -> None:
+    """Name, label and annotate the ServiceAccounts; bindings and pods follow the names."""
+    for one in copy.components():
+        wanted = one.wanted.service_account
+        if wanted is None:
+            continue
+        old = str(one.pod.get("serviceAccountName") or "default")
+        created = wanted.get("create") is not False
+        new = str(wanted.get("name") or (old if created else "default"))
+        account = copy.find("ServiceAccount", old)
+        if account is not None:
+            _describe(account, new, wanted)
+            if not created:
+                copy.remove(account)
+        if new != old:
+            one.pod["serviceAccountName"] = new
+            _rename_in_roles(copy, one, old, new)
+
+
+def pull_secrets(copy: BundleCopy, request: InstallRequest) -> None:
+    """Let pods pull images with Secrets.
+
+    They are named in the pods. The list in a ServiceAccount is shared with the cluster, which adds
+    Secrets of its own on some platforms, so a kept ServiceAccount leaves it as it is.
+    """
+    names = [*request.images.pull_secrets]
+    if request.pull_secret is not None and request.pull_secret.name not in names:
+        names.append(request.pull_secret.name)
+    if names:
+        for one in copy.components():
+            one.pod["imagePullSecrets"] = [{"name": name} for name in names]
+
+
+def _describe(account: JsonObject, name: str, wanted: JsonObject) -> None:
+    metadata = account["metadata"]
+    metadata["name"] = name
+    for part in ("annotations", "labels"):
+        if wanted.get(part):
+            child(metadata, part).update(wanted[part])
+    automount = wanted.get("automountServiceAccountToken")
+    if automount is not None:
+        account["automountServiceAccountToken"] = automount
+
+
+def _rename_in_roles(copy: BundleCopy, one: ComponentObjects, old: str, new: str) -> None:
+    """Name the account in bindings, and in the role that lets it ask for its own tokens."""
+    for binding in copy.of_component(one.component, "RoleBinding", "ClusterRoleBinding"):
+        for subject in binding.get("subjects") or ():
+            if subject.get("kind") == "ServiceAccount" and subject.get("name") == old:
+                subject["name"] = new
+    for role in copy.of_component(one.component, "Role"):
+        for rule in role.get("rules") or ():
+            if _TOKENS in (rule.get("resources") or ()) and rule.get("resourceNames") == [old]:
+                rule["resourceNames"] = [new]
+
+
+def roles(copy: BundleCopy, request: InstallRequest) -> None:
+    """Leave out the labels that add roles to others, and the right to approve, on request."""
+    if not request.aggregate_cluster_roles:
+        for role in copy.of("ClusterRole"):
+            labels = role["metadata"].get("labels") or {}
+            for name in [name for name in labels if name.startswith(AGGREGATION)]:
+                del labels[name]
+    for obj in copy.of("ClusterRole", "ClusterRoleBinding"):
+        if not obj["metadata"]["name"].endswith(_APPROVE):
+            continue
+        if not request.auto_approval:
+            copy.remove(obj)
+        elif request.approve_signer_names:
+            for rule in obj.get("rules") or ():
+                rule["resourceNames"] = list(request.approve_signer_names)
+
+
+def metrics_authorities(
+    copy: BundleCopy, flags: Mapping[Component, EffectiveFlags], namespace: str
+) -> None:
+    """Let a component keep the authority of its metrics in a Secret of the install namespace.
+
+    The controller may do so anyway. For a Secret elsewhere, the right has to be granted there.
+    """
+    webhook = next(copy.of_component(Component.WEBHOOK, "Role"), None)
+    for one in copy.components():
+        secret = _metrics_secret(one, flags[one.component], namespace)
+        if not secret or one.component is Component.CONTROLLER or webhook is None:
+            continue
+        if one.component is Component.WEBHOOK:
+            rule = next(rule for rule in webhook["rules"] if rule.get("resourceNames"))
+            rule["resourceNames"] = [*rule["resourceNames"], secret]
+        else:
+            for kind in ("Role", "RoleBinding"):
+                copy.add(_serving(copy, kind, one, secret))
+
+
+def _serving(copy: BundleCopy, kind: str, one: ComponentObjects, secret: str) -> JsonObject:
+    """Return what the webhook has for its own Secret, for another component and Secret."""
+    model = next(
+        obj
+        for obj in copy.of_component(Component.WEBHOOK, kind)
+        if obj["metadata"]["name"].endswith(SERVING)
+    )
+    made = deepcopy(model)
+    name = f"{one.name}{SERVING}"
+    labels = dict(one.deployment["metadata"].get("labels") or {})
+    made["metadata"] = {**made["metadata"], "name": name, "labels": labels}
+    made["metadata"]["namespace"] = one.deployment["metadata"]["namespace"]
+    for rule in made.get("rules") or ():
+        if rule.get("resourceNames"):
+            rule["resourceNames"] = [secret]
+    if "roleRef" in made:
+        made["roleRef"]["name"] = name
+        made["subjects"][0]["name"] = one.pod.get("serviceAccountName") or "default"
+    return made
+
+
+def _metrics_secret(one: ComponentObjects, flags: EffectiveFlags, namespace: str) -> str:
+    """Return the Secret of the metrics' authority; empty if it is elsewhere, or there is none."""
+    tls: Any = (one.wanted.config or {}).get("metricsTLSConfig") or {}
+    dynamic = tls.get("dynamic") or {}
+    prefix = "metrics-dynamic-serving-ca-secret"
+    name = flags.value(f"{prefix}-name") or str(dynamic.get("secretName") or "")
+    at = flags.value(f"{prefix}-namespace") or str(dynamic.get("secretNamespace") or "")
+    return name if at.replace(POD_NAMESPACE, namespace) == namespace else ""
