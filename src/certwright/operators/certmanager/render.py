@@ -37,10 +37,14 @@ from certwright.operators.certmanager.overlays.labels import labels
 from certwright.operators.certmanager.overlays.legacynames import legacy_names
 from certwright.operators.certmanager.overlays.monitors import GROUP, monitors
 from certwright.operators.certmanager.overlays.namespace import move_to_namespace
-from certwright.operators.certmanager.overlays.placement import placement
 from certwright.operators.certmanager.overlays.policies import disruption_budgets, network_policies
 from certwright.operators.certmanager.overlays.registrations import registrations, webhook_service
-from certwright.operators.certmanager.overlays.workload import with_high_availability, workloads
+from certwright.operators.certmanager.overlays.shapes import sound
+from certwright.operators.certmanager.overlays.workload import (
+    placement,
+    with_high_availability,
+    workloads,
+)
 from certwright.operators.certmanager.request import Component, InstallRequest, Naming, Problem
 
 
@@ -114,7 +118,7 @@ class RenderedObjects:
 
 def render(request: InstallRequest, bundle: Bundle, catalogue: FlagTables) -> RenderedObjects:
     """Return the objects that a request wants of a bundle, and what is wrong with the request."""
-    request = with_high_availability(request)
+    request, problems, harmless = sound(with_high_availability(request))
     copy = BundleCopy(bundle, request)
     _leave_out(copy, request)
     if request.naming is Naming.LEGACY:
@@ -123,7 +127,7 @@ def render(request: InstallRequest, bundle: Bundle, catalogue: FlagTables) -> Re
     service_accounts(copy)
     pull_secrets(copy, request)
     roles(copy, request)
-    problems = image_places(copy, request.images)
+    problems += image_places(copy, request.images)
     flags = arguments(copy, request, catalogue)
     problems += [problem for one in flags.values() for problem in one.problems]
     follow_flags(copy, flags, request.namespace)
@@ -137,13 +141,13 @@ def render(request: InstallRequest, bundle: Bundle, catalogue: FlagTables) -> Re
     webhook_service(copy, request)
     problems += disruption_budgets(copy)
     network_policies(copy)
-    doubled = monitors(copy, request)
+    harmless += monitors(copy, request)
     problems += labels(copy, request)
     held = {id(obj) for obj in _held(copy, _components(problems))}
     return RenderedObjects(
         bundle.version,
         _by_step((obj for obj in copy.objects if id(obj) not in held), request),
-        (*problems, *doubled),
+        (*problems, *harmless),
         frozenset(ObjectRef.of(obj) for obj in copy.objects if id(obj) in held),
         tuple(_structural(request)),
     )

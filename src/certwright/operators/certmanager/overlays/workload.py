@@ -1,4 +1,4 @@
-"""How the pods of a component are run: how many, how large, how confined."""
+"""How the pods of a component are run: how many, how large, how confined, on which nodes."""
 
 from copy import deepcopy
 from dataclasses import replace
@@ -8,6 +8,7 @@ from certwright.kube import JsonObject
 from certwright.operators.certmanager.overlays.bundlecopy import (
     BundleCopy,
     ComponentObjects,
+    child,
     merged,
 )
 from certwright.operators.certmanager.request import Component, InstallRequest
@@ -96,3 +97,27 @@ def _probe(container: JsonObject, name: str, wanted: JsonObject | None) -> None:
     container[name] = merged(container[name], {**wanted, "enabled": None})
     if wanted.get("enabled") is False:
         del container[name]
+
+
+def placement(copy: BundleCopy, request: InstallRequest) -> None:
+    """Set selectors of nodes, tolerations, affinity, spread, priority and runtime class."""
+    for one in copy.components():
+        _placement(one, request)
+
+
+def _placement(one: ComponentObjects, request: InstallRequest) -> None:
+    wanted, pod = one.wanted, one.pod
+    nodes = {**request.node_selector, **(wanted.node_selector or {})}
+    if nodes:
+        child(pod, "nodeSelector").update(nodes)
+    tolerations = [*request.tolerations, *wanted.tolerations]
+    if tolerations:
+        pod["tolerations"] = deepcopy(tolerations)
+    if wanted.affinity:
+        pod["affinity"] = deepcopy(wanted.affinity)
+    if wanted.topology_spread_constraints:
+        pod["topologySpreadConstraints"] = deepcopy(list(wanted.topology_spread_constraints))
+    if priority := wanted.priority_class_name or request.priority_class_name:
+        pod["priorityClassName"] = priority
+    if runtime := wanted.runtime_class_name or request.runtime_class_name:
+        pod["runtimeClassName"] = runtime
