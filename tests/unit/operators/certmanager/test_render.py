@@ -103,7 +103,7 @@ def test_a_component_with_a_problem_is_held_and_the_rest_is_rendered() -> None:
 
 
 def test_no_half_of_a_change_is_made() -> None:
-    flags = {"secure-port": 8443, "nonsense": 1}
+    flags: dict[str, Any] = {"secure-port": 8443, "nonsense": 1}
     view = rendered(OLD, webhook={"flags": flags})
     assert {ref.kind for ref in view.rendered.held} == {
         "Deployment",

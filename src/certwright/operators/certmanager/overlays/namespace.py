@@ -56,9 +56,9 @@ def client_configs(copy: BundleCopy) -> Iterator[tuple[JsonObject, str]]:
         for webhook in obj.get("webhooks") or ():
             yield webhook["clientConfig"], path
     for obj in copy.of(DEFINITION):
-        webhook: Any = (obj["spec"].get("conversion") or {}).get("webhook") or {}
-        if isinstance(webhook.get("clientConfig"), dict):
-            yield webhook["clientConfig"], "/convert"
+        conversion: Any = (obj["spec"].get("conversion") or {}).get("webhook") or {}
+        if isinstance(conversion.get("clientConfig"), dict):
+            yield conversion["clientConfig"], "/convert"
 
 
 def client_services(copy: BundleCopy) -> Iterator[JsonObject]:

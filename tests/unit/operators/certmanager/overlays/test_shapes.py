@@ -57,7 +57,8 @@ def test_a_wrong_shape_holds_the_component(wanted: dict[str, Any], field: str) -
 
 @pytest.mark.parametrize("name", ["service_monitor", "pod_monitor", "alerts"])
 def test_a_wrong_monitor_holds_nothing(name: str) -> None:
-    view = rendered(**{name: {"labels": 5}})
+    wanted: dict[str, Any] = {name: {"labels": 5}}
+    view = rendered(**wanted)
     assert len(view.rendered.problems) == 1
     assert not view.rendered.held
 

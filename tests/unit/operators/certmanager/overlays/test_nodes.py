@@ -3,6 +3,8 @@
 import pytest
 from tests.unit.operators.certmanager.view import CAINJECTOR, CONTROLLER, WEBHOOK, rendered
 
+from certwright.kube import JsonObject
+
 EVERYWHERE = {"operator": "Exists"}
 ARM = {"key": "arm", "operator": "Exists"}
 
@@ -21,7 +23,7 @@ def test_tolerations_add_up() -> None:
 
 @pytest.mark.scenario("CMD-14")
 def test_affinity_and_spread_are_those_of_the_component() -> None:
-    affinity = {"podAntiAffinity": {}}
+    affinity: JsonObject = {"podAntiAffinity": {}}
     spread = [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}]
     wanted = {"affinity": affinity, "topology_spread_constraints": spread}
     view = rendered(webhook=wanted)
