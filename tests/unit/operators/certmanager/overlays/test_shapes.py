@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.certmanager.samplebundle import NEW, OLD
 from tests.unit.operators.certmanager.view import WEBHOOK, rendered
@@ -63,7 +63,7 @@ def test_a_wrong_monitor_holds_nothing(name: str) -> None:
     assert not view.rendered.held
 
 
-@settings(max_examples=30)
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.fixed_dictionaries({}, optional={name: objects(*keys) for name, keys in KEYS.items()}),
     st.dictionaries(st.sampled_from(["v", "secure-port", "metrics-listen-address", "x"]), JSON),
