@@ -13,7 +13,6 @@ TWICE = {
     # name: why two public classes have it
     "Bundle": "what an issuer returns, and a version of cert-manager: upstream's word for both",
     "Cluster": "what the engine needs of a cluster, and the cluster of a test: both public",
-    "Component": "a program of cert-manager, and one of a control plane: upstream's word for both",
     "Request": "of HTTP in the client, of a certificate for authors of issuers: both public",
 }
 RIDDLE = re.compile(r"\b(nobody|somebody|whoever|anybody)\b(?!@)", re.IGNORECASE)
