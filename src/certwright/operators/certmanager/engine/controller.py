@@ -1,0 +1,354 @@
+"""The whole pass: what is wanted, what is there, what is in the way, the steps, the report.
+
+Nothing is remembered between two passes that a new process would need: each derives the next step
+from what it observes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, Generic, TypeVar
+
+from certwright.apply import Action
+from certwright.apply.objectset.prune import NO_PRUNE
+from certwright.keep import Installer, KeptChanges, StatusInventory
+from certwright.keep.installer import CONFIRMED
+from certwright.kube import Key, Object
+from certwright.operators.certmanager.engine.claim import Claims
+from certwright.operators.certmanager.engine.gates import EVIDENCE_SECONDS, Finding, Gates
+from certwright.operators.certmanager.engine.migration import migrate, migrations
+from certwright.operators.certmanager.engine.observed import Observed
+from certwright.operators.certmanager.engine.port import (
+    InstallKind,
+    InstallReport,
+    Previous,
+    Source,
+    SourceError,
+    StepProgress,
+    Trouble,
+    refs_of,
+)
+from certwright.operators.certmanager.engine.preflight import Hindrance, Obstacle, preflight
+from certwright.operators.certmanager.engine.removal import CHALLENGE_SECONDS, Uninstaller
+from certwright.operators.certmanager.engine.steps import UPWARDS, StepOrder, Wanted, course
+from certwright.operators.certmanager.engine.view import ClusterView
+from certwright.operators.certmanager.render import InstallStep
+from certwright.operators.certmanager.request import DeletionPolicy, InstallRequest, Management
+from certwright.runtime import DONE, Backoff, Context, Outcome, again
+
+POLL_SECONDS: Final = 1.0
+"""How often evidence is asked for that no event brings."""
+RECHECK_SECONDS: Final = 60.0
+"""How often obstacles are looked at again that no event removes."""
+STATUS_SECONDS: Final = 10.0
+"""How often counts in the status are brought up to date while pods are replaced."""
+
+T = TypeVar("T", bound=Object)
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPlan:
+    """What one pass is to do."""
+
+    request: InstallRequest
+    wanted: Wanted
+    course: StepOrder
+    obstacles: tuple[Obstacle, ...] = ()
+    halted: bool = False
+    """Whether nothing may be written."""
+
+
+class InstallController(Generic[T]):
+    """Installs, upgrades, repairs and removes cert-manager for one kind of custom resource."""
+
+    def __init__(
+        self,
+        kind: InstallKind[T],
+        source: Source,
+        installer: Installer,
+        view: ClusterView,
+        gates: Gates,
+        claims: Claims,
+        backoff: Backoff,
+        *,
+        field_manager: str,
+    ) -> None:
+        self._kind = kind
+        self._source = source
+        self._installer = installer
+        self._view = view
+        self._gates = gates
+        self._claims = claims
+        self._backoff = backoff
+        self._field_manager = field_manager
+        self._failures: dict[Key, int] = {}
+        self._told: dict[Key, float] = {}
+
+    async def reconcile(self, ctx: Context, key: Key) -> Outcome:
+        """Make one pass over the custom resource at a key."""
+        obj = ctx.get(self._kind.kind, key)
+        if obj is None:
+            return DONE
+        before = self._kind.previous(obj)
+        if obj.metadata.deletion_timestamp is not None:
+            return await self._delete(ctx, obj, before)
+        if (trouble := self._kind.rejected(obj)) is not None:
+            return await self._tell(ctx, obj, InstallReport(troubles=(trouble,)))
+        if holder := await self._claims.acquire(ctx, obj):
+            report = InstallReport(holder=holder, inventory=before.inventory)
+            return await self._tell(ctx, obj, report)
+        try:
+            request = self._kind.request(obj, self._source.default)
+            if request.management is Management.REMOVED:
+                removed = await self._remove(ctx, obj, before, request.deletion)
+                report = replace(removed, request=request, version=request.version)
+            else:
+                report = await self._install(ctx, obj, before, request)
+            report = replace(report, asked=request.version)
+        except SourceError as error:
+            report = _unread(before, Trouble(error.reason, str(error)))
+        return await self._tell(ctx, obj, report)
+
+    # Installing
+
+    async def _install(
+        self, ctx: Context, obj: T, before: Previous, request: InstallRequest
+    ) -> InstallReport:
+        """Read, decide, and take the steps there are to take."""
+        plan = await self._plan(before, request)
+        wanted = plan.wanted
+        refs = [one.ref for one in wanted.objects]
+        inventory = StatusInventory(ctx, obj, before.inventory, refs)
+        if plan.halted or request.management is Management.UNMANAGED:
+            findings = await self._judge(wanted, UPWARDS)
+            return await self._report(before, plan, inventory, [], findings)
+        if plan.course.staged:
+            await self._announce(ctx, obj, before, plan)
+        if unmigrated := await self._migrate(wanted):
+            report = await self._report(before, plan, inventory, [], [])
+            return replace(report, unmigrated=tuple(unmigrated))
+        done: list[KeptChanges] = []
+        findings = []
+        for steps in plan.course.parts():
+            if not await self._may_begin(plan, steps, findings):
+                break
+            changes = await self._installer.install(
+                ctx, obj, inventory, wanted.of(*steps), options=NO_PRUNE, part=steps[0]
+            )
+            self._record(ctx, obj, changes)
+            done.append(changes)
+            findings += await self._judge(wanted, steps)
+        if len(findings) == len(UPWARDS) and all(finding.passed for finding in findings):
+            done += await self._prune(ctx, obj, wanted, inventory)
+        return await self._report(before, plan, inventory, done, findings)
+
+    async def _plan(self, before: Previous, request: InstallRequest) -> InstallPlan:
+        """Decide what to work towards: what is requested, or what runs if that must not change."""
+        wanted = self._source.wanted(request)
+        around, wanted, foreign = await self._view.surroundings(
+            request, wanted, before, self._source.window(request.version), self._source.versions
+        )
+        seen = await self._view.observe(wanted, foreign)
+        way = course(wanted.version, seen.components, before.installed)
+        definitions = {one.name: one for one in seen.definitions}
+        around = replace(around, definitions=definitions, installed=before.installed)
+        obstacles = preflight(request, wanted, way, around)
+        if not obstacles:
+            return InstallPlan(request, wanted.in_any_order(seen.deployments), way)
+        halted = InstallPlan(request, wanted, way, obstacles, halted=True)
+        if not way.staged or not all(one.reason.concerns_version for one in obstacles):
+            return halted
+        kept = replace(request, version=before.installed or way.older)
+        try:
+            running = self._source.wanted(kept)
+        except SourceError:
+            return halted
+        _, running, _ = await self._view.surroundings(kept, running, before, None, ())
+        unchanged = course(running.version, seen.components)
+        if unchanged.staged or running.problems:
+            return halted
+        return InstallPlan(kept, running, unchanged, obstacles)
+
+    async def _announce(self, ctx: Context, obj: T, before: Previous, plan: InstallPlan) -> None:
+        """Say that the version is about to change, before anything is written."""
+        if before.progress is not None and before.progress.version == plan.wanted.version:
+            return
+        seen, now = await self._view.observe(plan.wanted), ctx.clock.now()
+        report = _seen_report(before, plan, seen, plan.course.steps[0], now)
+        report = replace(report, inventory=before.inventory, asked=plan.request.version)
+        self._record_report(ctx, obj, before, report)
+        await ctx.status(obj, self._kind.status(obj, report, now))
+
+    async def _migrate(self, wanted: Wanted) -> list[str]:
+        """Store objects anew whose version is about to go; return what stands in the way."""
+        seen = await self._view.observe(wanted)
+        refused: list[str] = []
+        for migration in migrations(seen.definitions, wanted.versions):
+            refused += await migrate(self._view.client, migration, self._field_manager)
+        return refused
+
+    async def _may_begin(
+        self, plan: InstallPlan, steps: Sequence[InstallStep], findings: Sequence[Finding]
+    ) -> bool:
+        """Return whether it is the turn of steps: those before are over, or these have begun."""
+        if plan.course.staged:
+            return all(finding.passed for finding in findings)
+        if steps != (InstallStep.REGISTRATIONS,):
+            return True
+        answers = all(one.passed for one in findings if one.step is InstallStep.WEBHOOK)
+        seen = await self._view.observe(plan.wanted)
+        return answers or len(seen.registrations) == len(plan.wanted.registrations)
+
+    async def _judge(self, wanted: Wanted, steps: Sequence[InstallStep]) -> list[Finding]:
+        return await self._gates.judge(wanted, await self._view.observe(wanted), steps)
+
+    async def _prune(
+        self, ctx: Context, obj: T, wanted: Wanted, inventory: StatusInventory
+    ) -> list[KeptChanges]:
+        """Delete what is not wanted any more, now that what is wanted works."""
+        known = {one.ref.identity for one in wanted.objects}
+        surplus = [ref for ref in refs_of(inventory.listed) if ref.identity not in known]
+        if not surplus or wanted.problems:
+            return []
+        changes = await self._installer.install(
+            ctx, obj, inventory, wanted.objects, options=CONFIRMED
+        )
+        self._record(ctx, obj, changes)
+        return [changes]
+
+    async def _report(
+        self,
+        before: Previous,
+        plan: InstallPlan,
+        inventory: StatusInventory,
+        done: Sequence[KeptChanges],
+        findings: Sequence[Finding],
+    ) -> InstallReport:
+        passed = {finding.step for finding in findings if finding.passed}
+        late = next((step for step in plan.course.steps if step not in passed), None)
+        seen = await self._view.observe(plan.wanted)
+        report = _seen_report(before, plan, seen, late, self._view.clock.now())
+        entries = [entry for changes in done for entry in changes.done.all.entries]
+        problems = plan.wanted.problems
+        return replace(
+            report,
+            findings=tuple(findings),
+            failed=tuple(e for e in entries if e.action in {Action.FAILED, Action.BLOCKED}),
+            obstacles=plan.obstacles,
+            troubles=tuple(Trouble(problem.reason, problem.message) for problem in problems),
+            inventory=inventory.listed,
+        )
+
+    # Removing
+
+    async def _delete(self, ctx: Context, obj: T, before: Previous) -> Outcome:
+        """Hand the installation over, or remove it; then let the custom resource go."""
+        successor = await self._claims.successor(ctx, obj)
+        if not successor and before.inventory:
+            try:
+                policy = self._kind.request(obj, self._source.default).deletion
+            except SourceError:
+                policy = DeletionPolicy()
+            report = await self._remove(ctx, obj, before, policy)
+            if report.remains is not None and not report.remains.done:
+                await self._tell(ctx, obj, report)
+                return again(RECHECK_SECONDS if report.remains.blocked else POLL_SECONDS)
+        await self._claims.hand_over(ctx, obj, successor)
+        await self._installer.let_go(ctx, obj)
+        self._gates.forget()
+        return DONE
+
+    async def _remove(
+        self, ctx: Context, obj: T, before: Previous, policy: DeletionPolicy
+    ) -> InstallReport:
+        """Remove what was installed, as far as it goes now."""
+        inventory = StatusInventory(ctx, obj, before.inventory)
+        since = obj.metadata.deletion_timestamp
+        waited = (ctx.clock.now() - since).total_seconds() if since is not None else 0.0
+        patient = since is not None and waited < CHALLENGE_SECONDS
+        uninstaller = Uninstaller(self._installer, self._view.client)
+        remains = await uninstaller.remove(ctx, obj, inventory, policy, patient=patient)
+        return InstallReport(
+            management=Management.REMOVED,
+            was_installed=before.installed,
+            remains=remains,
+            inventory=inventory.listed,
+        )
+
+    # Telling
+
+    async def _tell(self, ctx: Context, obj: T, report: InstallReport) -> Outcome:
+        """Write the status if it says something else, and return when to look again."""
+        now, key = ctx.clock.monotonic(), obj.key
+        live = ctx.store(self._kind.kind).get(key)
+        if live is None:
+            return DONE
+        told, latest = live.obj().get("status") or {}, live.as_(self._kind.kind)
+        status = self._kind.status(latest, report, ctx.clock.now())
+        urgent = self._kind.is_urgent(told, status)
+        recent = now - self._told.get(key, float("-inf")) < STATUS_SECONDS
+        if urgent:
+            self._record_report(ctx, obj, self._kind.previous(latest), report)
+        if told != status and (urgent or report.settled or not recent):
+            self._told[key] = now
+            await ctx.status(obj, status)
+        return self._outcome(key, report)
+
+    def _outcome(self, key: Key, report: InstallReport) -> Outcome:
+        if report.failed or (report.remains is not None and not report.remains.done):
+            self._failures[key] = self._failures.get(key, 0) + 1
+            return again(self._backoff.delay(self._failures[key]))
+        self._failures.pop(key, None)
+        if any(one.reason is Hindrance.NAMESPACE_TERMINATING for one in report.obstacles):
+            return again(POLL_SECONDS)
+        if report.troubles or report.obstacles or report.holder or report.unmigrated:
+            return again(RECHECK_SECONDS)
+        if report.progress is not None:
+            return again(STATUS_SECONDS if report.announced else POLL_SECONDS)
+        return again(EVIDENCE_SECONDS) if report.remains is None else DONE
+
+    def _record(self, ctx: Context, obj: T, changes: KeptChanges) -> None:
+        repaired = set(changes.repaired)
+        for change in changes.done.all.entries:
+            for event in self._kind.events.changed(change, repaired=change.ref in repaired):
+                ctx.event(obj, *event)
+
+    def _record_report(self, ctx: Context, obj: T, before: Previous, report: InstallReport) -> None:
+        for event in self._kind.events.reported(before, report):
+            ctx.event(obj, *event)
+
+
+def _seen_report(
+    before: Previous, plan: InstallPlan, seen: Observed, step: InstallStep | None, now: datetime
+) -> InstallReport:
+    """Return a report about what is seen, with the step that is under way and since when."""
+    progress, known = None, before.progress
+    if step is not None and not plan.halted:
+        same = known is not None and (known.step, known.version) == (step, plan.wanted.version)
+        since = known.since if known is not None and same else now.replace(microsecond=0)
+        progress = StepProgress(step, plan.wanted.version, since)
+    seconds = (now - progress.since).total_seconds() if progress is not None else 0.0
+    return InstallReport(
+        request=plan.request,
+        version=plan.wanted.version,
+        installed=seen.installed_version if step is None else "",
+        was_installed=before.installed,
+        management=plan.request.management,
+        components=seen.components,
+        definitions=seen.definitions,
+        expected_components=len(plan.wanted.deployments),
+        expected_definitions=len(plan.wanted.definitions),
+        progress=progress,
+        overdue=seconds > plan.request.upgrade.step_seconds,
+    )
+
+
+def _unread(before: Previous, trouble: Trouble) -> InstallReport:
+    """Return a report of a pass that could not look at anything."""
+    return InstallReport(
+        troubles=(trouble,),
+        inventory=before.inventory,
+        installed=before.installed,
+        was_installed=before.installed,
+        progress=before.progress,
+    )

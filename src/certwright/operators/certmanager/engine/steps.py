@@ -1,0 +1,204 @@
+"""Which steps lead from what runs to what is wanted, and in which order; pure.
+
+Steps are derived anew in each pass from what is wanted and what is observed. A process that starts
+in the middle of an upgrade finds the objects of finished steps as they should be, and goes on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from certwright.apply import Declared, ObjectRef
+from certwright.bundles.versions import Minor, Release
+from certwright.kube import JsonObject
+from certwright.operators.certmanager.engine.observed import (
+    VERSION_ANNOTATION,
+    ComponentState,
+    version_names,
+)
+from certwright.operators.certmanager.render import InstallStep, RenderedObjects
+from certwright.operators.certmanager.request import Component, Problem
+
+UPWARDS: Final = tuple(InstallStep)
+"""Each needs those before it: an installation and an upgrade go this way."""
+DOWNWARDS: Final = (
+    InstallStep.NAMESPACE,
+    InstallStep.CONTROLLER,
+    InstallStep.WEBHOOK,
+    InstallStep.REGISTRATIONS,
+    InstallStep.CAINJECTOR,
+    InstallStep.ROLES,
+    InstallStep.DEFINITIONS,
+    InstallStep.MONITORS,
+)
+"""The way back to an older version."""
+WITHOUT_REGISTRATIONS: Final = tuple(s for s in UPWARDS if s is not InstallStep.REGISTRATIONS)
+
+COMPONENT_OF: Final = {
+    InstallStep.CAINJECTOR: Component.CAINJECTOR,
+    InstallStep.WEBHOOK: Component.WEBHOOK,
+    InstallStep.CONTROLLER: Component.CONTROLLER,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """The objects of an installation, and what of the request could not be followed."""
+
+    version: str
+    steps: Mapping[InstallStep, tuple[Declared, ...]]
+    problems: tuple[Problem, ...] = ()
+    deployments: Mapping[Component, ObjectRef] = field(default_factory=dict)
+    """The Deployment of each component that is wanted, also if a problem keeps it as it is."""
+
+    def of(self, *steps: InstallStep) -> tuple[Declared, ...]:
+        """Return the objects of some steps."""
+        return tuple(one for step in steps for one in self.steps.get(step, ()))
+
+    @property
+    def objects(self) -> tuple[Declared, ...]:
+        """All objects."""
+        return self.of(*UPWARDS)
+
+    @property
+    def definitions(self) -> tuple[JsonObject, ...]:
+        """The CustomResourceDefinitions."""
+        return tuple(one.obj for one in self.of(InstallStep.DEFINITIONS))
+
+    @property
+    def registrations(self) -> tuple[ObjectRef, ...]:
+        """The webhook configurations."""
+        return tuple(one.ref for one in self.of(InstallStep.REGISTRATIONS))
+
+    @property
+    def versions(self) -> Mapping[str, frozenset[str]]:
+        """The versions of each kind that its definition lists, by the definition's name."""
+        return {str(one["metadata"]["name"]): version_names(one) for one in self.definitions}
+
+    def in_any_order(self, deployments: Mapping[Component, JsonObject]) -> "Wanted":
+        """Return the same with arguments left as they are where only their order differs.
+
+        Another order means the same, and restoring it would replace the pods.
+        """
+        found = {self.deployments[component]: one for component, one in deployments.items()}
+        steps = {
+            step: tuple(_in_any_order(one, found.get(one.ref)) for one in objects)
+            for step, objects in self.steps.items()
+        }
+        return replace(self, steps=steps)
+
+    def without_namespaces(self) -> "Wanted":
+        """Return the same for a namespace that others provide."""
+        return replace(self, steps={**self.steps, InstallStep.NAMESPACE: ()})
+
+
+def wanted_of(rendered: RenderedObjects) -> Wanted:
+    """Return what is wanted, each Deployment marked with the version it is written for."""
+    steps = {
+        step: tuple(_marked(one, rendered.version) for one in objects)
+        for step, objects in rendered.steps.items()
+    }
+    refs = [one.ref for objects in steps.values() for one in objects]
+    named = [ref for ref in (*refs, *rendered.held) if ref.kind == "Deployment"]
+    return Wanted(
+        version=rendered.version,
+        steps=steps,
+        problems=rendered.problems,
+        deployments={component_of(ref.name): ref for ref in named},
+    )
+
+
+def component_of(name: str) -> Component:
+    """Return the component that a Deployment of this name runs."""
+    others = (Component.CAINJECTOR, Component.WEBHOOK)
+    return next((one for one in others if name.endswith(f"-{one}")), Component.CONTROLLER)
+
+
+def _marked(one: Declared, version: str) -> Declared:
+    if one.ref.kind != "Deployment":
+        return one
+    metadata: JsonObject = one.obj["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), VERSION_ANNOTATION: version}
+    return Declared({**one.obj, "metadata": {**metadata, "annotations": annotations}}, one.rules)
+
+
+def _in_any_order(one: Declared, live: JsonObject | None) -> Declared:
+    if live is None:
+        return one
+    wanted, found = _arguments(one.obj), _arguments(live)
+    paths = tuple(
+        ("spec", "template", "spec", "containers", name, "args")
+        for name, args in wanted.items()
+        if args != found.get(name) and sorted(args) == sorted(found.get(name) or ())
+    )
+    if not paths:
+        return one
+    return Declared(one.obj, replace(one.rules, ignored=(*one.rules.ignored, *paths)))
+
+
+def _arguments(deployment: JsonObject) -> dict[str, list[str]]:
+    containers = deployment["spec"]["template"]["spec"].get("containers") or ()
+    return {str(one.get("name")): list(map(str, one.get("args") or ())) for one in containers}
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """In which order the steps are taken, and whether each waits for the one before."""
+
+    steps: tuple[InstallStep, ...] = UPWARDS
+    staged: bool = False
+    """Whether a cert-manager of another version runs, which has to go on working meanwhile."""
+    older: str = ""
+    """The version it comes from, which may be a newer one; empty if there is none."""
+
+    def parts(self) -> Iterator[tuple[InstallStep, ...]]:
+        """Yield the steps that are taken together, after what was yielded before is over.
+
+        An installation is brought to the cluster at once, but for the registrations: until the
+        webhook answers, they would block writes.
+        """
+        if self.staged:
+            yield from ((step,) for step in self.steps)
+        else:
+            yield WITHOUT_REGISTRATIONS
+            yield (InstallStep.REGISTRATIONS,)
+
+
+def course(version: str, components: Iterable[ComponentState], installed: str = "") -> StepOrder:
+    """Return how to get to a version from what runs, and from what was *installed* last.
+
+    While a version is on its way, components differ: the one furthest from the target counts.
+    """
+    found = {one.version for one in components if one.found}
+    others = sorted(
+        (found | {installed} if found else found) - {"", version},
+        key=lambda text: abs(_place(text) - _place(version)),
+    )
+    if not others:
+        return StepOrder()
+    furthest = others[-1]
+    steps = UPWARDS if _place(furthest) <= _place(version) else DOWNWARDS
+    return StepOrder(steps, staged=True, older=furthest)
+
+
+def _place(version: str) -> int:
+    release = parsed(version)
+    return release.major * 10**8 + release.number * 10**4 + release.patch
+
+
+def parsed(version: str) -> Release:
+    """Return a version as numbers; 0.0.0 if it is none, such as the tag of a private image."""
+    try:
+        return Release.parse(version)
+    except ValueError:
+        return Release(0, 0, 0)
+
+
+def path(older: str, newer: str, known: Sequence[str]) -> list[str]:
+    """Return the versions to install one after the other, a minor at a time: the newest of each."""
+    first, last = parsed(older).minor, parsed(newer).minor
+    newest: dict[Minor, str] = {}
+    for version in sorted(known, key=parsed):
+        newest[parsed(version).minor] = version
+    between = [newest[minor] for minor in sorted(newest) if first < minor < last]
+    return [*between, newer]

@@ -1,0 +1,188 @@
+"""The cluster as a pass sees it: the installation, and what is around it.
+
+What is kept is read from stores, which cost nothing. What is not ours is asked for, and only where
+it decides: before objects are created that were not there before.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import orjson
+
+from certwright.apply import ObjectRef
+from certwright.client import Client, Selection, request
+from certwright.clock import Clock
+from certwright.keep import Installer
+from certwright.kube import ApiError, JsonObject, Key, NotFound
+from certwright.kube.kinds import Deployment, Namespace
+from certwright.operators.certmanager.engine.observed import (
+    DefinitionState,
+    Observed,
+    component_state,
+    definition_state,
+)
+from certwright.operators.certmanager.engine.port import Previous, refs_of
+from certwright.operators.certmanager.engine.preflight import Surroundings
+from certwright.operators.certmanager.engine.steps import Wanted
+from certwright.operators.certmanager.request import Component, InstallRequest
+from certwright.runtime import Entry
+
+CONCURRENCY: Final = 8
+CONTROLLERS: Final = "app.kubernetes.io/name=cert-manager,app.kubernetes.io/component=controller"
+"""What tells the controller of any cert-manager."""
+FORMER_OWNERS: Final = frozenset({"CertManagerDeployment", "CertManager"})
+"""Kinds that earlier operators named as the owner of what they installed."""
+_UNGUARDED: Final = frozenset({"CustomResourceDefinition", "Namespace"})
+"""What may be there from before: definitions stay when an installation is removed."""
+
+
+Foreign = Mapping[ObjectRef, JsonObject]
+"""Objects that are wanted, exist, and are not ours."""
+
+
+class ClusterView:
+    """Reads the installation from what the installer keeps, and the rest from the server."""
+
+    def __init__(self, installer: Installer, client: Client, clock: Clock) -> None:
+        self.client = client
+        self.clock = clock
+        self._installer = installer
+        self._definitions: dict[ObjectRef, tuple[Entry, DefinitionState]] = {}
+        self._kubernetes = ""
+
+    async def observe(self, wanted: Wanted, foreign: Foreign | None = None) -> Observed:
+        """Return how the installation is; *foreign* objects stand for those that are not ours."""
+        deployments: dict[Component, JsonObject] = {}
+        for component, ref in wanted.deployments.items():
+            entry = await self._entry(ref)
+            found = entry.obj() if entry is not None else (foreign or {}).get(ref)
+            if found is not None:
+                deployments[component] = found
+        registrations = [await self._entry(ref) for ref in wanted.registrations]
+        return Observed(
+            deployments=deployments,
+            components=tuple(
+                component_state(
+                    component, wanted.deployments[component], deployments.get(component)
+                )
+                for component in Component
+                if component in wanted.deployments
+            ),
+            definitions=tuple(
+                [await self._definition(ObjectRef.of(one)) for one in wanted.definitions]
+            ),
+            registrations=tuple(entry.obj() for entry in registrations if entry is not None),
+        )
+
+    async def _entry(self, ref: ObjectRef) -> Entry | None:
+        """Return what a store has of an object; nothing if it may not be read, as writing tells."""
+        try:
+            return await self._installer.entry(ref)
+        except ApiError:
+            return None
+
+    async def _definition(self, ref: ObjectRef) -> DefinitionState:
+        """Return how a definition is; it is decoded once, for it is large."""
+        entry = await self._entry(ref)
+        if entry is None:
+            return definition_state(ref.name, None)
+        known = self._definitions.get(ref)
+        if known is None or known[0] is not entry:
+            known = self._definitions[ref] = (entry, definition_state(ref.name, entry.obj()))
+        return known[1]
+
+    async def surroundings(
+        self,
+        wish: InstallRequest,
+        wanted: Wanted,
+        before: Previous,
+        window: tuple[str, str] | None,
+        versions: Sequence[str],
+    ) -> tuple[Surroundings, Wanted, Foreign]:
+        """Return what preflight has to know, and what is wanted without a namespace of others."""
+        recorded = {ref.identity: ref for ref in refs_of(before.inventory)}
+        namespace, ours = await self._namespace(wish.namespace)
+        if namespace is not None and not ours:
+            wanted = wanted.without_namespaces()
+        unknown = [
+            one.ref
+            for one in wanted.objects
+            if one.ref.identity not in recorded and one.ref.kind not in _UNGUARDED
+        ]
+        foreign = await self._foreign(unknown)
+        others = () if recorded else await self._others(wish.namespace)
+        places = {ref.namespace for ref in recorded.values() if ref.kind == "Deployment"}
+        around = Surroundings(
+            kubernetes=await self._version() if window else "",
+            window=window,
+            foreign=tuple(foreign),
+            others=tuple(others),
+            namespace_terminating=bool(
+                namespace and namespace["metadata"].get("deletionTimestamp")
+            ),
+            installed_in=min(places, default="") if wish.namespace not in places else "",
+            known_versions=versions,
+        )
+        return around, wanted, foreign
+
+    async def _namespace(self, name: str) -> tuple[JsonObject | None, bool]:
+        """Return a namespace, and whether it is ours."""
+        entry = await self._entry(ObjectRef("v1", "Namespace", "", name))
+        if entry is not None:
+            return entry.obj(), True
+        try:
+            found = await self.client.get(Namespace, Key("", name))
+        except NotFound:
+            return None, True
+        return found, self._is_ours(found)
+
+    async def _foreign(self, refs: Sequence[ObjectRef]) -> dict[ObjectRef, JsonObject]:
+        """Return those of some objects that exist and are not ours."""
+        found: dict[ObjectRef, JsonObject] = {}
+        slots = asyncio.Semaphore(CONCURRENCY)
+
+        async def look(ref: ObjectRef) -> None:
+            async with slots:
+                obj = await self._read(ref)
+            if obj is not None and not self._is_ours(obj):
+                found[ref] = obj
+
+        async with asyncio.TaskGroup() as group:
+            for ref in refs:
+                group.create_task(look(ref))
+        return {ref: found[ref] for ref in refs if ref in found}
+
+    async def _read(self, ref: ObjectRef) -> JsonObject | None:
+        if (entry := await self._entry(ref)) is not None:
+            return entry.obj()
+        try:
+            resource = await self.client.discovery.resource_for(ref.gvk)
+            return await self.client.get(resource, ref.key)
+        except ApiError:
+            return None  # it is not there, or applying it tells
+
+    def _is_ours(self, obj: JsonObject) -> bool:
+        metadata: JsonObject = obj["metadata"]
+        owners = {owner.get("kind") for owner in metadata.get("ownerReferences") or ()}
+        marked = self._installer.annotation in (metadata.get("annotations") or {})
+        return marked or bool(owners & FORMER_OWNERS)
+
+    async def _others(self, namespace: str) -> list[ObjectRef]:
+        """Return the Deployments of cert-managers in other namespaces."""
+        found: list[ObjectRef] = []
+        async for page in self.client.pages(Deployment, Selection(labels=CONTROLLERS)):
+            for item in page.items:
+                obj = orjson.loads(memoryview(item))
+                ref = ObjectRef.of({"apiVersion": "apps/v1", "kind": "Deployment", **obj})
+                if ref.namespace != namespace and not self._is_ours(obj):
+                    found.append(ref)
+        return found
+
+    async def _version(self) -> str:
+        """Return the minor version of Kubernetes, asked for once."""
+        if not self._kubernetes:
+            answer = orjson.loads((await self.client.send(request.raw("/version"))).body)
+            minor = "".join(filter(str.isdecimal, str(answer.get("minor") or "")))
+            self._kubernetes = f"{answer.get('major') or 1}.{minor or 0}"
+        return self._kubernetes
