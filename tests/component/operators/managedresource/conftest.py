@@ -23,7 +23,7 @@ import base64
 import os
 from collections.abc import Callable
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import orjson
@@ -196,12 +196,11 @@ class Keeping:
 
     def definition_manifest(self) -> JsonObject:
         """Return the definition of ManagedResource; skip the test if it cannot be had here."""
-        if self.reports_objects:
-            return crd_manifest(ManagedResource)
         try:
-            return gardener_definition()
+            manifest: JsonObject = orjson.loads(_manifest(self.definition))
         except AssetsMissing as missing:
             pytest.skip(f"{missing}; then run python -m certwright.testkit.gardener")
+        return manifest
 
     def placed(self, obj: JsonObject) -> JsonObject:
         """Return an object in the namespace of the test, if its kind has one."""
@@ -319,6 +318,13 @@ class Keeping:
         """Return the notes of the events with a reason."""
         found = await self.cluster.list(resource_of(Event))
         return [event["note"] for event in found if event["reason"] == reason]
+
+
+@cache
+def _manifest(definition: str) -> bytes:
+    """Return a definition as JSON: to read Gardener's YAML takes longer than most tests."""
+    ours = definition == CERTWRIGHT
+    return orjson.dumps(crd_manifest(ManagedResource) if ours else gardener_definition())
 
 
 def encoded(data: JsonObject) -> JsonObject:
