@@ -9,8 +9,11 @@ BIN    := $(VENV)/bin
 UV     := $(BIN)/uv
 READY  := $(VENV)/.ready
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Tests wait for other processes now and then, and most of the time for a real control plane.
-JOBS   ?= $(shell expr $(CORES) \* 2)
+# Tests wait for other processes now and then, and most of the time for a real control plane. Yet
+# each worker collects all tests, which takes as long as a few hundred of them. JOBS=n: so many.
+JOBS   ?=
+WORKERS      = $(or $(JOBS),$(shell expr $(CORES) + 1))
+REAL_WORKERS = $(or $(JOBS),$(shell expr $(CORES) \* 2))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -50,7 +53,7 @@ test test-real sim: export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 
 .PHONY: test
 test: $(READY) ## All tests that need no cluster
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: test-real
 test-real: $(READY) go helm ## The tests that need the real control plane (built once, cached)
@@ -58,9 +61,9 @@ test-real: $(READY) go helm ## The tests that need the real control plane (built
 	@$(BIN)/python -m certwright.testkit.certmanager.assets
 	@$(BIN)/python -m certwright.testkit.certmanager.released
 	@$(BIN)/python -m certwright.testkit.gardener
-	@$(BIN)/python -m pytest -n $(JOBS) --certwright-real -m "real or kubectl" $(ARGS)
+	@$(BIN)/python -m pytest -n $(REAL_WORKERS) --certwright-real -m "real or kubectl" $(ARGS)
 	@echo "once more, with Gardener's definition of ManagedResource"
-	@CERTWRIGHT_TEST_DEFINITION=gardener $(BIN)/python -m pytest -n $(JOBS) --certwright-real \
+	@CERTWRIGHT_TEST_DEFINITION=gardener $(BIN)/python -m pytest -n $(REAL_WORKERS) --certwright-real \
 	  tests/component/operators/managedresource $(ARGS)
 
 .PHONY: go
@@ -84,7 +87,7 @@ test-tools: ## Install what some tests need: certificate authorities, promtool
 
 .PHONY: sim
 sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
-	@$(BIN)/python -m pytest tests/faults --certwright-seeds $(or $(SEEDS),5000) --timeout 10800 -n $(JOBS) $(ARGS)
+	@$(BIN)/python -m pytest tests/faults --certwright-seeds $(or $(SEEDS),5000) --timeout 10800 -n $(WORKERS) $(ARGS)
 
 .PHONY: mutants
 mutants: $(READY) ## Break each claimed behaviour and see that its tests fail: make mutants ONLY=MR-31

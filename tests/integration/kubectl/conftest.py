@@ -76,6 +76,7 @@ class Kubectl:
             "PATH": os.environ["PATH"],
             "HOME": str(self.home),
             "KUBECONFIG": str(self.kubeconfig),
+            "GOGC": "off",  # short-lived, and hundreds of them: collecting garbage only costs
         }
 
 
