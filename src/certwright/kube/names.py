@@ -7,6 +7,7 @@ uses, and an empty list when nothing is.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 
 LABEL_LIMIT = 63
@@ -19,7 +20,7 @@ _GENERATED_LENGTH = 5
 _HASH_LENGTH = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Rule:
     """One form of name: its pattern, its greatest length, and how servers explain it."""
 
@@ -31,11 +32,17 @@ class _Rule:
 
     def problems(self, text: str) -> list[str]:
         found = []
-        if len(text.encode("utf-8", "surrogatepass")) > self.limit:
+        length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        if length > self.limit:
             found.append(f"must be no more than {self.limit} {self.unit}")
-        if not re.fullmatch(self.pattern, text):
+        if not self.fits(text):
             found.append(self.mismatch())
         return found
+
+    @cached_property
+    def fits(self) -> Callable[[str], object]:
+        """The pattern, compiled: names are checked by the thousand."""
+        return re.compile(self.pattern).fullmatch
 
     def mismatch(self) -> str:
         examples = " or ".join(f"'{example}', " for example in self.examples)
@@ -83,7 +90,7 @@ _LABEL_VALUE = _Rule(
 def dns_label_problems(name: str) -> list[str]:
     """Return why *name* is not a DNS-1123 label: the rule for namespaces and containers."""
     problems = _DNS_LABEL.problems(name)
-    if problems and re.fullmatch(_DNS_SUBDOMAIN.pattern, name) and "." in name:
+    if problems and _DNS_SUBDOMAIN.fits(name) and "." in name:
         problems[-1] = "must not contain dots"
     return problems
 

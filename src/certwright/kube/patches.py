@@ -54,7 +54,8 @@ def equal(left: Any, right: Any, depth: int = 0) -> bool:
 
 def copy(value: Any, depth: int = 0) -> Any:
     """Return a copy that shares no object or list with the original."""
-    check_depth(depth + 1 if value and isinstance(value, _NESTED) else depth)
+    if depth >= MAX_DEPTH:
+        check_depth(depth + 1 if value and isinstance(value, _NESTED) else depth)
     if isinstance(value, dict):
         return {
             key: copy(item, depth + 1) if isinstance(item, _NESTED) else item

@@ -6,12 +6,14 @@ Python has no finer resolution than the microsecond, so further decimals are cut
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 _RFC_3339 = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:Z|([+-])(\d\d):(\d\d))", re.ASCII
 )
 
 
+@lru_cache(maxsize=1024)  # most are read again and again: of conditions, of owners of fields
 def parse_time(text: str) -> datetime:
     """Read a timestamp as aware, in UTC; `ValueError` if *text* is not RFC 3339, or no instant."""
     match = _RFC_3339.fullmatch(text)

@@ -5,6 +5,7 @@ and OpenAPI. Built-in kinds are declared in `builtins`; CustomResourceDefinition
 parsed into the same trees by `crds`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
@@ -122,6 +123,24 @@ class Schema:
     _defaulted: "tuple[tuple[str, Schema], ...] | None" = field(
         default=None, init=False, repr=False, compare=False
     )
+
+    _defaults_below: bool | None = field(default=None, init=False, repr=False, compare=False)
+
+    def has_defaults_below(self) -> bool:
+        """Return whether anything inside has a default. Call it on finished trees only."""
+        if self._defaults_below is None:
+            seen, ahead = {id(self)}, [*self._children()]
+            while ahead and ahead[-1].default is UNSET:
+                node = ahead.pop()
+                if id(node) not in seen:  # schemas may contain themselves
+                    seen.add(id(node))
+                    ahead += node._children()  # noqa: SLF001 - of the same class
+            self._defaults_below = bool(ahead)
+        return self._defaults_below
+
+    def _children(self) -> "Iterator[Schema]":
+        yield from self.properties.values()
+        yield from (node for node in (self.additional, self.items) if node is not None)
 
     def defaulted(self) -> "tuple[tuple[str, Schema], ...]":
         """Return the properties that have defaults. Call it on finished trees only."""

@@ -17,6 +17,8 @@ def default(value: Any, schema: Schema) -> None:
 
     A null is missing where the schema is not nullable; defaults are themselves defaulted.
     """
+    if not schema.has_defaults_below():
+        return
     if isinstance(value, dict):
         for name, node in schema.defaulted():
             if name not in value or (value[name] is None and not node.nullable):

@@ -51,3 +51,15 @@ def test_objects_do_not_share_their_defaults() -> None:
     one["list"].append(2)
 
     assert other == {"list": [1]}
+
+
+def test_defaults_are_found_in_schemas_that_contain_themselves() -> None:
+    plain = Schema("object")
+    plain.properties["inner"] = plain
+    assert not plain.has_defaults_below()
+    tree = Schema("object", properties={"size": Schema("integer", default=1)})
+    tree.properties["children"] = Schema("array", items=tree)
+    above = Schema("object", additional=tree)
+    value = {"a": {"children": [{}, {"size": 2}]}}
+    default(value, above)
+    assert value == {"a": {"size": 1, "children": [{"size": 1}, {"size": 2}]}}
