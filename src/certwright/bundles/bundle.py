@@ -93,15 +93,15 @@ def encode(bundle: Bundle) -> bytes:
         BundleTooLarge: it would not be read again.
     """
     content = canonical_json(bundle.objects)
+    source = f"cert-manager {bundle.version}"
+    if len(content) > MOST_UNPACKED:
+        problem = f"{len(content)} bytes unpacked, a bundle has at most {MOST_UNPACKED}"
+        raise BundleTooLarge(source, problem, bundle.version)
     header = BundleHeader(FORMAT, bundle.version, bundle.digest, len(content))
     data = msgspec.json.encode(header) + b"\n" + lzma.compress(content, preset=_PRESET)
-    if len(content) > MOST_UNPACKED or len(data) > MOST_BYTES:
-        raise BundleTooLarge(
-            f"cert-manager {bundle.version}",
-            f"{len(data)} bytes, unpacked {len(content)}; a bundle has at most {MOST_BYTES} and"
-            f" {MOST_UNPACKED}",
-            bundle.version,
-        )
+    if len(data) > MOST_BYTES:
+        problem = f"{len(data)} bytes, a bundle has at most {MOST_BYTES}"
+        raise BundleTooLarge(source, problem, bundle.version)
     return data
 
 

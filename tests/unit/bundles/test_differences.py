@@ -1,6 +1,6 @@
 from tests.support.bundles.small import definition, objects, small_bundle
 
-from certwright.bundles.bundle import make_bundle
+from certwright.bundles.bundle import Bundle, make_bundle
 from certwright.bundles.differences import compare_bundles
 
 
@@ -34,3 +34,18 @@ def test_another_version_of_a_group_is_the_same_object() -> None:
     assert not found.added
     assert not found.removed
     assert len(found.changed) == 3
+
+
+def test_the_label_with_the_version_does_not_count() -> None:
+    def labelled(version: str) -> Bundle:
+        found = objects("v9.9.0")
+        for obj in found:
+            obj["metadata"]["labels"] = {"app.kubernetes.io/version": version, "app": "a"}
+            if obj["kind"] == "Deployment":
+                template = obj["spec"]["template"]["metadata"]
+                template["labels"]["app.kubernetes.io/version"] = version
+        return make_bundle(version, found)
+
+    found = compare_bundles(labelled("v9.9.1"), labelled("v9.9.2"))
+    assert not found
+    assert found.unchanged == 11

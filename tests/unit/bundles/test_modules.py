@@ -6,21 +6,27 @@ controller and of cainjector is not part of the published module: their flags ca
 
 import os
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tests.support.bundles.gosource import GoSource
 from tests.support.bundles.released import released
 
 from certwright.bundles.build import build, render_module
-from certwright.bundles.bundle import encode
+from certwright.bundles.bundle import encode, make_bundle
 from certwright.bundles.catalogue import COMPONENTS, load
 from certwright.bundles.errors import ModuleUnavailable, ToolMissing
 from certwright.bundles.images import images_of
+from certwright.bundles.manifest import import_bundle
 from certwright.bundles.module import ModuleArchive, fetch
+from certwright.bundles.sources import file_name, read_file
 from certwright.bundles.versions import Minor, Release
+from certwright.testkit.certmanager.released import released_bundle
 
 CATALOGUE = load()
+DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 FEW = {"v1.1.0", "v1.11.5", "v1.21.2"}
 VERSIONS = [
     version if version in FEW else pytest.param(version, marks=pytest.mark.real)
@@ -138,3 +144,29 @@ def test_go_is_asked_through_the_proxy_that_is_configured() -> None:
     module("v1.21.2")
     offline = {**os.environ, "GOPROXY": "off"}
     assert fetch(CATALOGUE.version("v1.21.2"), offline).path == module("v1.21.2").path
+
+
+def test_a_manifest_of_a_release_is_recognised(tmp_path: Path) -> None:
+    """What is written out and imported again is the release, whatever the order of objects."""
+    bundle = released("v1.21.2")
+    path = tmp_path / "cert-manager.yaml"
+    path.write_text(yaml.dump_all(reversed(bundle.objects), Dumper=DUMPER))
+    again = import_bundle(path)
+    assert again == bundle
+    assert CATALOGUE.check(again)
+
+
+def test_the_cache_of_tests_is_not_trusted(tmp_path: Path) -> None:
+    bundle = released("v1.21.2")
+    path = tmp_path / "bundles" / file_name("v1.21.2")
+    path.parent.mkdir()
+    path.write_bytes(encode(make_bundle("v1.21.2", bundle.objects[1:])))
+    module("v1.21.2")
+    try:
+        again = released_bundle(
+            "v1.21.2", {**os.environ, "CERTWRIGHT_CACHE": str(tmp_path)}, lambda _: None
+        )
+    except ToolMissing as error:
+        pytest.skip(f"{error}; or run: make helm")
+    assert again == bundle
+    assert read_file(path).unpack() == bundle
