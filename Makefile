@@ -58,7 +58,7 @@ test: $(READY) ## All tests that need no cluster
 .PHONY: test-real
 test-real: $(READY) go helm ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
-	@$(BIN)/python -m certwright.testkit.certmanager.assets
+	@$(BIN)/python -m certwright.testkit.certmanager.assets 1.20.3 1.21.2
 	@$(BIN)/python -m certwright.testkit.certmanager.released
 	@$(BIN)/python -m certwright.testkit.gardener
 	@$(BIN)/python -m pytest -n $(REAL_WORKERS) --certwright-real -m "real or kubectl" $(ARGS)

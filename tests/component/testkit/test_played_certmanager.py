@@ -10,6 +10,7 @@ from certwright.kube import ApiError, Forbidden, InternalError, JsonObject, Key,
 from certwright.kube.kinds import (
     APIService,
     ClusterRoleBinding,
+    ConfigMap,
     CustomResourceDefinition,
     Deployment,
     Lease,
@@ -478,3 +479,86 @@ async def test_service_accounts_are_named_in_refusals(embedded_cluster: Embedded
     acting = embedded_cluster.client.acting_as(leader.user)
     with pytest.raises(Forbidden, match="system:serviceaccount:cert-manager:cert-manager"):
         await acting.list(Deployment)
+
+
+def early_release() -> list[JsonObject]:
+    """Return as much of 0.10 as its webhook needs: an aggregated API, which its controller serves."""
+    space, old = "cert-manager", "certmanager.k8s.io"
+    hosts = ",".join(("hook", f"hook.{space}", f"hook.{space}.svc"))
+    args = {
+        "controller": ["--webhook-ca-secret=ca", "--webhook-serving-secret=tls",
+                       f"--webhook-namespace={space}", f"--webhook-dns-names={hosts}",
+                       "--leader-election-namespace=cert-manager"],
+        "webhook": ["--secure-port=1443"],
+        "cainjector": ["--leader-election-namespace=cert-manager"],
+    }  # fmt: skip
+    everything = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+    rbac = "rbac.authorization.k8s.io"
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    schema = {"type": "object", "properties": {"spec": anything, "status": anything}}
+    version = {"name": "v1alpha1", "served": True, "storage": True, "subresources": {"status": {}},
+               "schema": {"openAPIV3Schema": schema}}  # fmt: skip
+    rules = {"apiGroups": [old], "apiVersions": ["v1alpha1"], "operations": ["CREATE"],
+             "resources": ["certificates"]}  # fmt: skip
+    path = "/apis/webhook.certmanager.k8s.io/v1beta1/validations"
+    return [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": space}},
+        {"apiVersion": f"{rbac}/v1", "kind": "ClusterRole", "metadata": {"name": "all"},
+         "rules": [everything]},
+        {"apiVersion": f"{rbac}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "all"},
+         "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "all"},
+         "subjects": [{"kind": "ServiceAccount", "name": "default", "namespace": space}]},
+        *({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+           "metadata": {"name": f"{plural}.{old}"},
+           "spec": {"group": old, "scope": "Namespaced", "names": {"kind": kind, "plural": plural},
+                    "versions": [version]}}
+          for kind, plural in (("Certificate", "certificates"), ("Issuer", "issuers"))),
+        *({"apiVersion": "apps/v1", "kind": "Deployment",
+           "metadata": {"name": component, "namespace": space},
+           "spec": {"selector": {"matchLabels": {"app": component}},
+                    "template": {"metadata": {"labels": {"app": component}},
+                                 "spec": {"volumes": [{"name": "c", "secret": {"secretName": "tls"}}],
+                                          "containers": [{
+                                              "name": "c", "args": words,
+                                              "image": f"x/icp-cert-manager-{component}:0.10.0"}]}}}}
+          for component, words in args.items()),
+        {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "hook", "namespace": space},
+         "spec": {"selector": {"app": "webhook"}, "ports": [{"port": 443, "targetPort": 1443}]}},
+        {"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+         "metadata": {"name": "v1beta1.webhook.certmanager.k8s.io",
+                      "annotations": {f"{old}/inject-ca-from-secret": f"{space}/tls"}},
+         "spec": {"group": "webhook.certmanager.k8s.io", "version": "v1beta1",
+                  "groupPriorityMinimum": 1000, "versionPriority": 15,
+                  "service": {"name": "hook", "namespace": space}}},
+        {"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+         "metadata": {"name": "hook", "annotations": {f"{old}/inject-apiserver-ca": "true"}},
+         "webhooks": [{"name": "webhook.certmanager.k8s.io", "rules": [rules],
+                       "sideEffects": "None", "admissionReviewVersions": ["v1"],
+                       "clientConfig": {"service": {"name": "kubernetes", "namespace": "default",
+                                                    "path": path}}}]},
+    ]  # fmt: skip
+
+
+async def test_an_early_webhook_is_reached_through_its_apiservice(
+    embedded_cluster: EmbeddedCluster,
+) -> None:
+    play = CertManagerPlay(injection=10)
+    played = await embedded_cluster.enter(PlayedCertManager(embedded_cluster, play))
+    for manifest in early_release():
+        await embedded_cluster.apply(manifest)
+    await embedded_cluster.settle()
+
+    async def available() -> str:
+        found = await embedded_cluster.get(APIService, "v1beta1.webhook.certmanager.k8s.io")
+        [condition] = found["status"]["conditions"]
+        return f"{condition['status']} {condition['message']}"
+
+    assert "False tls: failed to verify certificate" in await available()
+    [obstacle] = await played.obstacles()
+    assert "the server is currently unable to handle the request" in obstacle
+    await embedded_cluster.advance(seconds=11)
+    assert await available() == "True all checks passed"
+    assert await played.obstacles() == []
+    lock = await embedded_cluster.get(ConfigMap, "cert-manager/cert-manager-controller")
+    record = lock["metadata"]["annotations"]["control-plane.alpha.kubernetes.io/leader"]
+    assert "-external-cert-manager-controller" in record

@@ -33,6 +33,7 @@ from certwright.testkit.controlplane.errors import ComponentFailed
 
 _READY_SECONDS = 60
 _ATTEMPTS = 3
+_BACKOFF = "certificate-request-minimum-backoff-duration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,9 @@ async def cert_manager(
                     assets.controller,
                     f"--kubeconfig={_kubeconfig(plane, CONTROLLER)}",
                     f"--cluster-resource-namespace={NAMESPACE}",
-                    f"--workers={workers}",
-                    f"--min-backoff={retry_after.total_seconds():g}s",
+                    "--leader-elect=false",
+                    f"--concurrent-workers={workers}",
+                    f"--{_BACKOFF}={retry_after.total_seconds():g}s",
                 ],
                 plane.folder / "cert-manager.log",
             )

@@ -52,14 +52,22 @@ class GoBuild:
     """What a first build costs, in words."""
     alternative: str
     """Where binaries may come from other than Go; ends the sentence "install Go ..."."""
+    pins: Path | None = None
+    """The folder of ``go.mod`` and ``go.sum``, if they are not in *source*."""
 
     def cache_folder(self, environ: Mapping[str, str] = os.environ) -> Path:
         """Return the folder for binaries of exactly these inputs; it may not exist yet."""
         inputs = hashlib.sha256()
         for name in self.files:
-            inputs.update((self.source / name).read_bytes())
+            inputs.update(self.path(name).read_bytes())
         inputs.update(f"{sys.platform} {platform.machine()} {self.linker_flags}".encode())
         return cache_root(environ) / self.name / f"{self.version}-{inputs.hexdigest()[:12]}"
+
+    def path(self, name: str) -> Path:
+        """Return where a file of the build is."""
+        if self.pins is not None and name in {"go.mod", "go.sum"}:
+            return self.pins / name
+        return self.source / name
 
     def missing(self, folder: Path) -> list[str]:
         """Return the binaries that a folder lacks."""
@@ -103,7 +111,7 @@ class GoBuild:
                 fcntl.flock(lock, fcntl.LOCK_EX)
             for name in self.files:
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.source / name, folder / name)
+                shutil.copyfile(self.path(name), folder / name)
             yield folder
 
     def find_go(self, environ: Mapping[str, str]) -> str:

@@ -21,7 +21,8 @@ verified. No network, no image and no fault of a simulation is involved.
 `webhook`       its authority, its certificate, how reviews reach it
 `reviews`       its answers; `validation` decides them
 `cainjector`    caBundles
-`election`      Leases
+`election`      Leases; `locks` are where the record is kept
+`aggregation`   APIServices, by which early versions are reached
 `controller`    issuers and Certificates; `issuance` decides what is written
 `keypairs`      the keys and certificates that are played with
 `smallrelease`  the objects of a release, with little in them, for quick tests

@@ -28,6 +28,8 @@ _TARGETS: Final = (
     CustomResourceDefinition,
     APIService,
 )
+_FIRST_THAT_APPLIES: Final = (1, 21)
+"""The first version that applies bundles; those before it update whole objects."""
 _API_SERVER: Final = 1_000_000
 """Which of the played authorities is taken for that of the API server."""
 
@@ -66,11 +68,14 @@ class PlayedCainjector:
         left = since + self._world.play.injection - now
         if left > 0:
             return left
-        client = self._world.client_of(leader, "cainjector")
+        client = self._world.client_of(leader, "cert-manager-cainjector")
         found = await client.get(kind, key_of(target))
         for each in bundles_of(found):
             each["caBundle"] = wanted
-        await client.update(found)
+        if leader.minor < _FIRST_THAT_APPLIES:
+            await client.update(found)
+        else:
+            await client.apply(only_bundles(found))
         del self._noticed[key]
         return NEVER
 
@@ -110,6 +115,23 @@ def bundles_of(target: JsonObject) -> Iterator[JsonObject]:
             yield webhook["clientConfig"]
     if target.get("kind") == "APIService" and target["spec"].get("service"):
         yield target["spec"]
+
+
+def only_bundles(target: JsonObject) -> JsonObject:
+    """Return what is applied of an object: its bundles alone."""
+    named = {name: target[name] for name in ("apiVersion", "kind")}
+    metadata = {"name": target["metadata"]["name"]}
+    if "webhooks" in target:
+        webhooks = [
+            {"name": each["name"], "clientConfig": {"caBundle": each["clientConfig"]["caBundle"]}}
+            for each in target["webhooks"]
+        ]
+        return {**named, "metadata": metadata, "webhooks": webhooks}
+    if target["kind"] == "APIService":
+        return {**named, "metadata": metadata, "spec": {"caBundle": target["spec"]["caBundle"]}}
+    bundle = target["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"]
+    conversion = {"webhook": {"clientConfig": {"caBundle": bundle}}}
+    return {**named, "metadata": metadata, "spec": {"conversion": conversion}}
 
 
 def _authority(secret: JsonObject) -> str:

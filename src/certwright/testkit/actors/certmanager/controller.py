@@ -19,6 +19,7 @@ from certwright.runtime.writes.patches import status_patch
 from certwright.testkit.actors.certmanager import issuance
 from certwright.testkit.actors.certmanager.components import ComponentPod
 from certwright.testkit.actors.certmanager.election import Election
+from certwright.testkit.actors.certmanager.keypairs import authority_pair, signed_pair
 from certwright.testkit.actors.certmanager.world import GROUPS, PlayedWorld
 from certwright.testkit.actors.podplay import NEVER
 
@@ -54,6 +55,7 @@ class PlayedController:
             return None
         client = self._world.client_of(leader, "cert-manager")
         await self.check_rights(leader)
+        await self._bootstrap_webhook(client, leader)
         cluster_issuers = self._world.served("ClusterIssuer", "clusterissuers", namespaced=False)
         for kind in filter(None, (issuers, cluster_issuers)):
             for issuer in (await client.list(kind)).items:
@@ -62,6 +64,21 @@ class PlayedController:
         for certificate in (await client.list(certificates)).items:
             due = min(due, await self._issue(client, leader, certificates, certificate))
         return due
+
+    async def _bootstrap_webhook(self, client: Client, leader: ComponentPod) -> None:
+        """Make the Secrets that a webhook serves with which has no authority of its own."""
+        space = leader.flag("webhook-namespace", leader.namespace)
+        name = leader.flag("webhook-serving-secret")
+        if not name or self._world.get(Secret, Key(space, name)) is not None:
+            return
+        authority = authority_pair(0)
+        hosts = tuple(leader.listed("webhook-dns-names"))
+        pair = signed_pair(authority.certificate, authority.key, hosts[0], hosts)
+        assert pair is not None, "the played authority signs"
+        made = {name: pair, leader.flag("webhook-ca-secret"): authority}
+        for secret, content in made.items():
+            key = Key(space, secret)
+            await _store(client, key, issuance.webhook_secret(key, content, authority))
 
     async def check_rights(self, leader: ComponentPod) -> None:
         """Return if a pod may do what it needs to issue; else raise `Forbidden`."""

@@ -7,8 +7,9 @@ from typing import Final
 
 from certwright import pki
 from certwright.apiserver.http.certs import KeyPair
-from certwright.kube import JsonObject, format_time
+from certwright.kube import JsonObject, Key, format_time
 from certwright.testkit.actors.certmanager.keypairs import self_signed_pair, signed_pair
+from certwright.testkit.actors.certmanager.world import GROUPS
 
 _UP_TO_DATE: Final = "Certificate is up to date and has not expired"
 _MISSING: Final = "Issuing certificate as Secret does not exist"
@@ -92,6 +93,22 @@ def issued_secret(
             "name": spec["secretName"],
             "namespace": metadata["namespace"],
             "annotations": {**_annotations(certificate), _revision(certificate): str(revision)},
+        },
+        "type": "kubernetes.io/tls",
+        "data": {part: base64.b64encode(value).decode() for part, value in parts.items()},
+    }
+
+
+def webhook_secret(key: Key, pair: KeyPair, authority: KeyPair) -> JsonObject:
+    """Return a Secret that a webhook serves with, or its authority."""
+    parts = {"tls.crt": pair.certificate, "tls.key": pair.key, "ca.crt": authority.certificate}
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "name": key.name,
+            "namespace": key.namespace,
+            "annotations": {f"{GROUPS[1]}/allow-direct-injection": "true"},
         },
         "type": "kubernetes.io/tls",
         "data": {part: base64.b64encode(value).decode() for part, value in parts.items()},

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from certwright.kube import ApiError, JsonObject, Key
+from certwright.testkit.actors.certmanager.aggregation import PlayedAggregation
 from certwright.testkit.actors.certmanager.cainjector import PlayedCainjector
 from certwright.testkit.actors.certmanager.components import CAINJECTOR, CONTROLLER, ComponentPod
 from certwright.testkit.actors.certmanager.controller import PlayedController
@@ -34,6 +35,7 @@ class PlayedCertManager:
         self._cluster = cluster
         self._world = world = PlayedWorld(cluster, play)
         self._webhook = PlayedWebhook(world)
+        self._aggregation = PlayedAggregation(world, self._webhook.find)
         self._injecting = Election(
             world, CAINJECTOR, "cert-manager-cainjector-leader-election", _cainjector_identity
         )
@@ -42,6 +44,7 @@ class PlayedCertManager:
         self._controller = PlayedController(world, self._leading)
         self._reactions = [
             Reaction(self._webhook.KINDS, self._webhook.step),
+            Reaction(self._aggregation.KINDS, self._aggregation.step),
             Reaction(self._injecting.KINDS, self._injecting.step),
             Reaction(self._leading.KINDS, self._leading.step),
             injection := Reaction(cainjector.KINDS, cainjector.step),
@@ -56,7 +59,7 @@ class PlayedCertManager:
 
     async def __aenter__(self) -> Self:
         self._world.server.on_change(self._observe)
-        self._cluster.webhooks.lookup = self._webhook.find
+        self._cluster.webhooks.lookup = self._aggregation.find
         group = await self._stack.enter_async_context(asyncio.TaskGroup())
         for reaction in self._reactions:
             task = group.create_task(reaction.run())

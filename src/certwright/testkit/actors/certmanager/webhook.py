@@ -19,7 +19,7 @@ from certwright.kube.kinds import Pod, Secret, Service
 from certwright.kube.timestamps import parse_time
 from certwright.testkit.actors.certmanager.components import WEBHOOK, ComponentPod, component_pod
 from certwright.testkit.actors.certmanager.keypairs import authority_pair, serving_chain
-from certwright.testkit.actors.certmanager.reviews import ANSWERS, validated
+from certwright.testkit.actors.certmanager.reviews import ANSWERS, mutated, validated
 from certwright.testkit.actors.certmanager.world import PlayedWorld
 from certwright.testkit.actors.podplay import NEVER
 from certwright.testkit.workloads.podstate import is_deleting, is_ready
@@ -137,8 +137,8 @@ class PlayedWebhook:
 def _answer(path: str, review: JsonObject) -> JsonObject | WebhookResponse:
     if path in ANSWERS:
         return ANSWERS[path](review)
-    if path.startswith("/apis/admission.certmanager.k8s.io/"):
-        return validated(review)
+    if path.startswith("/apis/"):  # of an aggregated API
+        return mutated(review) if path.endswith("/mutations") else validated(review)
     return WebhookResponse(404, b"404 page not found", "text/plain; charset=utf-8")
 
 

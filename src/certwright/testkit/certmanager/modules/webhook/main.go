@@ -11,8 +11,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/cert-manager/cert-manager/certwright/pod"
 	"github.com/cert-manager/cert-manager/internal/webhook"
 	"github.com/cert-manager/cert-manager/pkg/logs"
+	utilfeature "github.com/cert-manager/cert-manager/pkg/util/feature"
 	"github.com/cert-manager/cert-manager/pkg/webhook/options"
 	"github.com/spf13/pflag"
 )
@@ -31,8 +33,17 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	config.KubeConfig = os.Getenv("KUBECONFIG")
 	options.AddConfigFlags(pflag.CommandLine, config)
-	pflag.Parse()
+	options.NewWebhookFlags().AddFlags(pflag.CommandLine)
+	pod.Parse(pflag.CommandLine)
+	// After parsing, since defaults are ports of the pod as well.
+	config.SecurePort = int32(pod.Port(int(config.SecurePort)))
+	config.HealthzPort = int32(pod.Port(int(config.HealthzPort)))
+	config.MetricsListenAddress = pod.Address(config.MetricsListenAddress)
+	if err := utilfeature.DefaultMutableFeatureGate.SetFromMap(config.FeatureGates); err != nil {
+		return err
+	}
 	server, err := webhook.NewCertManagerWebhookServer(logs.Log, *config)
 	if err != nil {
 		return err
