@@ -5,6 +5,7 @@ import base64
 from dataclasses import replace
 
 import pytest
+from tests.support.bundles.released import released
 
 from certwright.kube import ApiError, Forbidden, InternalError, JsonObject, Key, Resource
 from certwright.kube.kinds import (
@@ -104,6 +105,21 @@ async def test_a_release_becomes_an_issued_certificate(embedded_cluster: Embedde
     assert b"BEGIN CERTIFICATE" in base64.b64decode(secret["data"]["tls.crt"])
     assert played.issued == [Key("default", "one")]
     assert embedded_cluster.calls.writes == 0, "actors are not counted"
+
+
+@pytest.mark.parametrize("version", ["v1.0.4", "v1.6.3", "v1.12.10", NEW])
+async def test_published_releases_become_an_issued_certificate(
+    embedded_cluster: EmbeddedCluster, version: str
+) -> None:
+    """Early ones convert by webhook, elect their leader by ConfigMap, or lack fields of today."""
+    played = await embedded_cluster.enter(PlayedCertManager(embedded_cluster))
+    for manifest in released(version).objects:
+        await embedded_cluster.apply(manifest)
+    await embedded_cluster.settle()
+    assert await played.obstacles() == []
+    await requested(embedded_cluster)
+    await embedded_cluster.settle()
+    assert is_ready(await embedded_cluster.get(Certificate, "one"))
 
 
 async def test_delays_are_met_in_the_order_of_the_real_one(

@@ -7,7 +7,7 @@ list all that it watches, and may approve requests.
 from typing import Final
 
 from certwright.client import Client, Selection
-from certwright.client.request import list_page
+from certwright.client.request import Validation, list_page
 from certwright.kube import Forbidden, JsonObject, Key, NotFound, Resource, key_of
 from certwright.kube.kinds import (
     ClusterRole,
@@ -111,7 +111,7 @@ class PlayedController:
         authority = self._authority(leader, issuer)
         status = issuance.issuer_status(issuer, authority, self._world.clock.now())
         if not issuance.is_ready(issuer) and status_patch(issuer, status):
-            await client.update({**_typed(kind, issuer), "status": status}, subresource="status")
+            await _write_status(client, _typed(kind, issuer), status)
 
     async def _issue(
         self, client: Client, leader: ComponentPod, kind: Resource, certificate: JsonObject
@@ -147,7 +147,7 @@ class PlayedController:
 
     async def _report(self, client: Client, certificate: JsonObject, status: JsonObject) -> None:
         if status_patch(certificate, status):
-            await client.update({**certificate, "status": status}, subresource="status")
+            await _write_status(client, certificate, status)
 
     def _left(self, certificate: JsonObject) -> float:
         """Return the seconds until a Certificate that can be issued is."""
@@ -177,6 +177,12 @@ class PlayedController:
 def _typed(kind: Resource, obj: JsonObject) -> JsonObject:
     """Return an object of a list, which does not say what kind it is."""
     return {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
+
+
+async def _write_status(client: Client, obj: JsonObject, status: JsonObject) -> None:
+    """Write a status; fields that an early version does not have are left out."""
+    changed = {**obj, "status": status}
+    await client.update(changed, subresource="status", validation=Validation.IGNORE)
 
 
 async def _store(client: Client, key: Key, secret: JsonObject) -> None:

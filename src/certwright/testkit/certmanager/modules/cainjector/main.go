@@ -19,13 +19,18 @@ import (
 	"github.com/spf13/pflag"
 	apiext "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	cliflag "k8s.io/component-base/cli/flag"
 	apireg "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
+
+const lockName = "cert-manager-cainjector-leader-election"
 
 var (
 	flags         = pflag.CommandLine
@@ -72,18 +77,24 @@ func run(ctx context.Context) error {
 			return err
 		}
 	}
+	// Left to itself, the manager would name this machine instead of the pod.
+	client := kubernetes.NewForConfigOrDie(config)
+	identity := resourcelock.ResourceLockConfig{Identity: pod.Name() + "_" + string(uuid.NewUUID())}
+	lock, err := resourcelock.New(resourcelock.LeasesResourceLock, *leaderSpace, lockName, client.CoreV1(), client.CoordinationV1(), identity)
+	if err != nil {
+		return err
+	}
 	// Its user agent is also the field manager of what it writes.
 	manager, err := ctrl.NewManager(util.RestConfigWithUserAgent(config, "cainjector"), ctrl.Options{
-		Scheme:                        known,
-		LeaderElection:                *leaderElect,
-		LeaderElectionNamespace:       *leaderSpace,
-		LeaderElectionID:              "cert-manager-cainjector-leader-election",
-		LeaderElectionResourceLock:    "leases",
-		LeaderElectionReleaseOnCancel: true,
-		LeaseDuration:                 leaseDuration,
-		RenewDeadline:                 renewDeadline,
-		RetryPeriod:                   retryPeriod,
-		Metrics:                       metricsserver.Options{BindAddress: "0"},
+		Scheme:                              known,
+		LeaderElection:                      *leaderElect,
+		LeaderElectionID:                    lockName,
+		LeaderElectionResourceLockInterface: lock,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       leaseDuration,
+		RenewDeadline:                       renewDeadline,
+		RetryPeriod:                         retryPeriod,
+		Metrics:                             metricsserver.Options{BindAddress: "0"},
 	})
 	if err != nil {
 		return err
