@@ -17,6 +17,8 @@ from certwright.operators.certmanager.request import Component, InstallRequest
 AGGREGATION: Final = "rbac.authorization.k8s.io/aggregate-to-"
 SERVING: Final = ":dynamic-serving"
 _APPROVE: Final = "-controller-approve:cert-manager-io"
+_ONLY_AGGREGATED: Final = "-cluster-view"
+"""A role that is bound to no user and does nothing but extend another."""
 _TOKENS: Final = "serviceaccounts/token"
 
 
@@ -30,9 +32,10 @@ def service_accounts(copy: BundleCopy) -> None:
         created = wanted.get("create") is not False
         new = str(wanted.get("name") or (old if created else "default"))
         account = copy.find("ServiceAccount", old)
+        shared = copy.find("ServiceAccount", new) if new != old else None
         if account is not None:
-            _describe(account, new, wanted)
-            if not created:
+            _describe(shared or account, new, wanted)
+            if shared is not None or not created:
                 copy.remove(account)
         if new != old:
             one.pod["serviceAccountName"] = new
@@ -80,6 +83,8 @@ def roles(copy: BundleCopy, request: InstallRequest) -> None:
     """Leave out the labels that add roles to others, and the right to approve, on request."""
     if not request.aggregate_cluster_roles:
         for role in copy.of("ClusterRole"):
+            if role["metadata"]["name"].endswith(_ONLY_AGGREGATED):
+                copy.remove(role)
             labels = role["metadata"].get("labels") or {}
             for name in [name for name in labels if name.startswith(AGGREGATION)]:
                 del labels[name]

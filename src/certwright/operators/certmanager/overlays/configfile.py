@@ -27,10 +27,12 @@ def config_files(copy: BundleCopy) -> None:
         if config is None:
             continue
         text = _text(one.component, config)
+        own = one.deployment["metadata"]
+        empty = copy.find("ConfigMap", one.name)  # some versions have one
         metadata = {
             "name": one.name,
-            "namespace": one.deployment["metadata"]["namespace"],
-            "labels": dict(one.deployment["metadata"].get("labels") or {}),
+            "namespace": own["namespace"],
+            "labels": dict((empty or one.deployment)["metadata"].get("labels") or {}),
         }
         copy.add(
             {

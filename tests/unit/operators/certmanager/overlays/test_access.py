@@ -53,6 +53,17 @@ def test_an_account_of_others_is_used() -> None:
     assert view.pod(WEBHOOK)["serviceAccountName"] == "default"
 
 
+def test_components_may_share_an_account() -> None:
+    wanted = {"name": "robot", "annotations": {"a": "1"}}
+    view = rendered(
+        controller={"service_account": wanted},
+        webhook={"service_account": {"name": "robot", "annotations": {"b": "2"}}},
+    )
+    account = view.get("ServiceAccount", "robot")
+    assert account["metadata"]["annotations"] == {"a": "1", "b": "2"}
+    assert len(view.find("ServiceAccount")) == 2
+
+
 def test_pods_pull_with_secrets() -> None:
     view = rendered(images=Images(pull_secrets=["a"]), pull_secret=PullSecret(name="b"))
     for component in Component:
