@@ -82,7 +82,7 @@ def effective(
 def _merged(
     defaults: Sequence[Argument], wanted: Mapping[str, tuple[str, ...]]
 ) -> Iterator[Argument]:
-    """Yield defaults, changed ones in the place of the first, then what is new by its name."""
+    """Yield defaults, changed ones in the place of the first, then what is new, in its order."""
     left = dict(wanted)
     replaced: set[str] = set()
     for argument in defaults:
@@ -92,8 +92,8 @@ def _merged(
                 yield Argument.of(argument.name, value)
         elif argument.name not in replaced:
             yield argument
-    for name in sorted(left):
-        for value in left[name]:
+    for name, values in left.items():
+        for value in values:
             yield Argument.of(name, value)
 
 
