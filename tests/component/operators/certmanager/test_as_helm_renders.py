@@ -5,7 +5,9 @@ Requests are random; a failure names the version and the seed.
 
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import fields
 from random import Random
+from typing import Any
 
 import pytest
 from tests.support.bundles.released import released
@@ -34,7 +36,7 @@ VERSIONS = ["v1.21.2", "v1.20.3", "v1.18.6", "v1.16.5", "v1.14.7", "v1.12.10", "
 MANY = 28
 """Seeds for each version: 224 pairs."""
 
-_DEFAULTS = {
+_DEFAULTS: dict[type[Any], Any] = {
     InstallRequest: InstallRequest(version="v1.21.2"),
     ComponentRequest: ComponentRequest(),
     Images: Images(),
@@ -94,15 +96,19 @@ def test_with_many_random_wishes(charts: Charts, version: str) -> None:
         check(charts(version), seed, definitions=seed % 7 == 0)
 
 
+def _parts(request: InstallRequest) -> list[Any]:
+    return [request, request.webhook, request.images, *request.components.values()]
+
+
 def test_wishes_are_often_different() -> None:
     """Comparing requests that ask for nothing would show nothing."""
     requests = [random_request("v1.21.2", lambda _: True, Random(seed)) for seed in range(50)]  # noqa: S311
     asked = {
-        name
+        field.name
         for request in requests
-        for part in (request, request.webhook, request.images, *request.components.values())
-        for name in part.__dataclass_fields__
-        if getattr(part, name) != getattr(_DEFAULTS[type(part)], name, None)
+        for part in _parts(request)
+        for field in fields(part)
+        if getattr(part, field.name) != getattr(_DEFAULTS[type(part)], field.name)
     }
     wishes = {*OF_ALL, *OF_COMPONENTS, *OF_IMAGES, *OF_WEBHOOK, "flags", "network_policy"}
     assert wishes <= asked
