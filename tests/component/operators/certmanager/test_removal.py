@@ -187,8 +187,7 @@ async def test_what_is_not_managed_is_not_repaired(installing: Installing) -> No
     await installing.change(managementState="Unmanaged")
     await installing.advance(5)
     await installing.cluster.delete(Service, "cert-manager/cert-manager-webhook")
-    patch = {"rules": []}
-    await installing.cluster.patch(ClusterRole, "cert-manager-controller-issuers", patch)
+    await installing.cluster.patch(ClusterRole, "cert-manager-controller-issuers", {"rules": []})
     calls = await installing.advance(60)
     assert calls.writes == calls.of("CertManagerDeployment").writes + calls.of("Event").writes
     assert await installing.find(Service, "cert-manager/cert-manager-webhook") is None
