@@ -14,6 +14,7 @@ from certwright.cli import alerts, conformance, crds, rbac
 from certwright.cli.apply import command as apply
 from certwright.cli.bundle import command as bundle
 from certwright.cli.cert import command as cert
+from certwright.cli.certmanager import command as certmanager
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
 from certwright.cli.inventory import command as inventory
@@ -36,7 +37,7 @@ app = typer.Typer(
 
 for command in (
     up, run, crds, rbac, apply, inventory, mr,
-    resourcemanager, gc, unique, cert, bundle, conformance, alerts,
+    resourcemanager, gc, unique, cert, certmanager, bundle, conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 

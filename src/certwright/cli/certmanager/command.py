@@ -1,0 +1,72 @@
+"""The command lines of ``certwright cert-manager``; what they do is in the modules beside."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certwright.cli.options import Output, OutputFormat, examples
+
+commands = typer.Typer(
+    name="cert-manager",
+    help="Installations of cert-manager: what would change, what is broken, what to do.",
+    short_help="Plan, check and explain installations of cert-manager.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+_FOLDER = Path("bundles")
+Bundles = Annotated[
+    Path, typer.Option("--bundles", metavar="DIR", help="Folder of bundles.", show_default=True)
+]
+File = Annotated[
+    str,
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="PATH",
+        help="File with a CertManagerDeployment or CertManager, or - for standard input.",
+    ),
+]
+
+
+@commands.command(
+    short_help="List the versions that can be installed.",
+    epilog=examples(
+        "certwright cert-manager versions",
+        "certwright cert-manager versions --bundles /srv/bundles -o json",
+    ),
+)
+def versions(bundles: Bundles = _FOLDER, output: OutputFormat = Output.TABLE) -> None:
+    """List the versions of cert-manager, the Kubernetes each is made for, and its bundle.
+
+    Where there is no bundle yet, the command is shown that makes it. Works without a cluster.
+    """
+    from certwright.cli.certmanager.versions import show_versions
+
+    sys.exit(show_versions(bundles, output))
+
+
+@commands.command(
+    short_help="Print the manifests that a custom resource asks for.",
+    epilog=examples(
+        "certwright cert-manager render -f cert-manager.yaml",
+        "certwright cert-manager render -f cert-manager.yaml | certwright diff -f - --name x",
+    ),
+)
+def render(
+    filename: File,
+    bundles: Bundles = _FOLDER,
+    output: Annotated[
+        Output, typer.Option("-o", "--output", help="yaml or json.")
+    ] = Output.YAML,
+) -> None:
+    """Print the objects that the operator would apply, in its order. Works without a cluster.
+
+    Exit code 0: all of the request is followed; 2: a part of it is wrong, and its component is
+    left out.
+    """
+    from certwright.cli.certmanager.render import render_file
+
+    sys.exit(render_file(filename, bundles, output))
