@@ -42,8 +42,10 @@ Namespace: TypeAlias = Annotated[
     str, Meta(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)
 ]
 ReleaseName: TypeAlias = Annotated[
-    str, Meta(pattern=r"^v1\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)$", max_length=32)
+    str,
+    Meta(pattern=r"^v1\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]{1,40})?$", max_length=63),
 ]
+"""What follows a dash names a bundle that was made of a changed release."""
 Flags: TypeAlias = Annotated[
     dict[str, Any] | None,
     preserve_unknown(),

@@ -4,9 +4,9 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 
 from certwright.cli.errors import UsageError
 from certwright.client import Client, Config, HttpTransport
@@ -14,10 +14,16 @@ from certwright.kube import Object, Resource
 from certwright.runtime import Controller, Declared, Manager, Operator
 
 
-def load_controllers(targets: Sequence[str], *, issuers: bool = False) -> list[Declared]:
+def load_controllers(
+    targets: Sequence[str],
+    *,
+    issuers: bool = False,
+    named: Mapping[str, Callable[[], list[Declared]]] = MappingProxyType({}),
+) -> list[Declared]:
     """Return the controllers and operators named by *targets*, each once.
 
     With *issuers*, those of `IssuerApp` objects too; without, these have a command of their own.
+    *named* are operators of this package, by the names that they have instead of a place.
 
     A target is ``path/to/file.py``, ``package.module``, or either of them with ``:name`` for one of
     them; without a name all that the module has are meant. As Python does for what it runs, the
@@ -27,6 +33,9 @@ def load_controllers(targets: Sequence[str], *, issuers: bool = False) -> list[D
     found: list[Declared] = []
     modules: dict[str, ModuleType] = {}
     for target in targets:
+        if target in named:
+            found += named[target]()
+            continue
         place, _, name = target.partition(":")
         if place not in modules:
             modules[place] = _load(place)

@@ -18,6 +18,7 @@ from certwright.cli.certmanager import command as certmanager
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
 from certwright.cli.inventory import command as inventory
+from certwright.cli.manager import command as manager
 from certwright.cli.mr import command as mr
 from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
@@ -37,7 +38,7 @@ app = typer.Typer(
 
 for command in (
     up, run, crds, rbac, apply, inventory, mr,
-    resourcemanager, gc, unique, cert, certmanager, bundle, conformance, alerts,
+    resourcemanager, manager, gc, unique, cert, certmanager, bundle, conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 

@@ -43,6 +43,14 @@ class Target:
 
 _CONTROLLER = "file.py, package.module, or either with :name for one controller of it."
 Controllers = Annotated[list[str], typer.Argument(metavar="CONTROLLER", help=_CONTROLLER)]
+ControllersOrOperators = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CONTROLLER",
+        help=f"{_CONTROLLER} Or an operator of this package: managedresource, garbagecollector,"
+        " tokenrequestor, certmanager.",
+    ),
+]
 OptionalControllers = Annotated[
     list[str] | None, typer.Argument(metavar="CONTROLLER", help=_CONTROLLER, show_default=False)
 ]

@@ -58,9 +58,7 @@ def versions(bundles: Bundles = _FOLDER, output: OutputFormat = Output.TABLE) ->
 def render(
     filename: File,
     bundles: Bundles = _FOLDER,
-    output: Annotated[
-        Output, typer.Option("-o", "--output", help="yaml or json.")
-    ] = Output.YAML,
+    output: Annotated[Output, typer.Option("-o", "--output", help="yaml or json.")] = Output.YAML,
 ) -> None:
     """Print the objects that the operator would apply, in its order. Works without a cluster.
 

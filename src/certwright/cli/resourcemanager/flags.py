@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
 def _shape(flag: Flag) -> dict[str, Any]:
     match flag.type:
         case FlagType.SWITCH:
-            return {"nargs": "?", "const": True, "type": _switch, "metavar": "true|false"}
+            return {"nargs": "?", "const": True, "type": switch, "metavar": "true|false"}
         case FlagType.NAMES:
             return {"action": "append", "metavar": "NAME"}
         case FlagType.NUMBER:
@@ -86,7 +86,8 @@ def _shape(flag: Flag) -> dict[str, Any]:
             return {"metavar": flag.type.name}
 
 
-def _switch(text: str) -> bool:
+def switch(text: str) -> bool:
+    """Read the value of a switch, as Go does; `ArgumentTypeError` if it is none."""
     if text.lower() in _TRUE:
         return True
     if text.lower() in _FALSE:

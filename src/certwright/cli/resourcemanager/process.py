@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,6 +49,9 @@ from certwright.runtime.serve.probes import Probes
 
 _log = structlog.get_logger()
 
+MoreOperators = Callable[[Client, str], Awaitable[Sequence[Declared]]]
+"""Makes operators that run beside, from the client and the namespace of this process."""
+
 
 def run_resource_manager(options: ResourceManagerOptions) -> None:
     """Run until a signal ends it, or print the definition; all mistakes raise one group."""
@@ -56,12 +59,30 @@ def run_resource_manager(options: ResourceManagerOptions) -> None:
         print(yaml.safe_dump(crd_manifest(ManagedResource), sort_keys=False), end="")
         return
     loaded = load(options, os.environ)
+    as_json = loaded.configuration.log_format == "json" if options.config else None
+    run_configured(loaded, as_json, options.dump)
+
+
+async def no_more(_client: Client, _own_namespace: str) -> Sequence[Declared]:
+    """Return no further operators."""
+    return ()
+
+
+def run_configured(
+    loaded: LoadedConfiguration,
+    as_json: bool | None,
+    dump_to: Path | None,
+    more: MoreOperators = no_more,
+) -> None:
+    """Run what a configuration switches on until a signal ends it, and *more* operators beside.
+
+    *as_json* is how logs are written; None: as suits where they go.
+    """
     configuration = loaded.configuration
-    as_json = configuration.log_format == "json" if options.config else None
     configure_logs(level=configuration.log_level, as_json=as_json)
     for warning in loaded.warnings:
         _log.warning("configuration", path=warning.path, problem=warning.message)
-    run_to_end(_run(_Clusters.of(configuration), configuration, options.dump))
+    run_to_end(_run(_Clusters.of(configuration), configuration, dump_to, more))
 
 
 def load(options: ResourceManagerOptions, environment: Mapping[str, str]) -> LoadedConfiguration:
@@ -93,7 +114,9 @@ class _Clusters:
         return cls(load_config(source or None), load_config(target) if target else None)
 
 
-async def _run(clusters: _Clusters, configuration: Configuration, dump_to: Path | None) -> None:
+async def _run(
+    clusters: _Clusters, configuration: Configuration, dump_to: Path | None, more: MoreOperators
+) -> None:
     metrics = Metrics(urlsplit(clusters.source.server).netloc)
     async with AsyncExitStack() as stack:
         source = await stack.enter_async_context(_client(clusters.source, metrics))
@@ -104,11 +127,14 @@ async def _run(clusters: _Clusters, configuration: Configuration, dump_to: Path 
             identity = await cluster_id(configuration, source)
         except (ValueError, ApiError) as error:
             raise UsageError(f"controllers.clusterID: {error}") from error
-        parts = declared(configuration, clusters, target, identity, metrics)
+        parts = [
+            *declared(configuration, clusters, target, identity, metrics),
+            *await more(source, clusters.source.namespace),
+        ]
         addresses = addresses_of(configuration)
         manager = Manager(
             source,
-            list(parts),
+            parts,
             leader_election=election_of(configuration.leader_election, clusters.source.namespace),
             metrics=metrics,
         )

@@ -49,6 +49,7 @@ from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.redhat.kind import CONTROLLER, FIELD_MANAGER, DeploymentKind
 from certwright.runtime import (
     Backoff,
+    Channel,
     Controller,
     Entry,
     Operator,
@@ -92,6 +93,8 @@ class CertManagerSettings:
     """Whose proxies the components get."""
     operand_rules: Sequence[PolicyRule] = ()
     """What cert-manager itself may do: who grants rules has to have them."""
+    channels: Sequence[Channel] = ()
+    """What else wakes the controller, such as a `BundleLibrary`."""
 
 
 def certmanager_operator(settings: CertManagerSettings) -> Operator:
@@ -115,7 +118,7 @@ def certmanager_operator(settings: CertManagerSettings) -> Operator:
             controller.reconcile,
             name=CONTROLLER,
             field_manager=FIELD_MANAGER,
-            channels=[installer.channel],
+            channels=[installer.channel, *settings.channels],
             watches=[mapped(claim_watch(), wake_holder)],
             predicate=any_of(generation_changed, annotations_changed),
             workers=1,

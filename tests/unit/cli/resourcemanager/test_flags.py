@@ -15,13 +15,20 @@ def test_nothing_typed_overrides_nothing() -> None:
 def test_every_flag_is_understood_and_reaches_the_configuration() -> None:
     values = {
         "-workers": "3", "retry-period": "2s", "-period": "1m", "-lifetime": "1m", "-duration": "20s",
-        "-deadline": "10s", "-address": ":9999", "-lock": "leases",
+        "-deadline": "10s", "-address": ":9999", "-lock": "leases", "-level": "debug",
         "allowed-service-account": "x/*",
     }  # fmt: skip
     words = []
     for flag in FLAGS:
         value = next((v for end, v in values.items() if flag.name.endswith(end)), None)
-        switches = ("-controller", "-requestor", "--always-update", "-cache", "--leader-election")
+        switches = (
+            "-controller",
+            "-requestor",
+            "-collector",
+            "-update",
+            "-cache",
+            "--leader-election",
+        )
         if value is None:
             value = "true" if flag.name.endswith(switches) else "x"
         words.append(f"{flag.name}={value}")

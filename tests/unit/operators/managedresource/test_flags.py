@@ -129,7 +129,11 @@ CASES: list[tuple[str, Any, str, Any]] = [
     ("--minimum-period", "0s", "controllers.minimum_period", timedelta()),
     ("--leader-election", False, "leader_election.leader_elect", False),
     ("--leader-election-resource-lock", "leases", "leader_election.resource_lock", "leases"),
+    ("--leader-election-resource-name", "x", "leader_election.resource_name", "x"),
     ("--leader-election-namespace", "x", "leader_election.resource_namespace", "x"),
+    ("--garbage-collector", True, "controllers.garbage_collector.runs", True),
+    ("--garbage-collector", False, "controllers.garbage_collector.runs", False),
+    ("--log-level", "debug", "log_level", "debug"),
     (
         "--leader-election-lease-duration",
         "20s",

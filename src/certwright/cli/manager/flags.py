@@ -1,0 +1,165 @@
+"""The flags of ``certwright manager``: those of cmd-operator, and further ones.
+
+As Go's, flags may have one dash or two, and a switch may be given as ``--leader-elect=false``.
+"""
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from certwright.cli.operators import CERT_MANAGER, NAMES
+from certwright.cli.resourcemanager.flags import switch
+
+_DESCRIPTION: Final = """\
+Run operators in one process: certmanager installs cert-manager for the
+CertManagerDeployment "cluster", managedresource keeps ManagedResources,
+garbagecollector deletes unused configuration, tokenrequestor renews tokens.
+"""
+_EXAMPLES: Final = """\
+Examples:
+  certwright crds certmanager | kubectl apply --server-side -f -
+  certwright manager --bundles ./bundles                     # on a laptop
+  certwright manager --operators managedresource,certmanager --leader-elect \\
+      --bundles /bundles --metrics-addr :8080 --health-probe-addr :8081
+"""
+_LEVELS: Final = ("debug", "info", "error")
+_FORMATS: Final = ("auto", "text", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerOptions:
+    """What the command line asks for."""
+
+    operators: tuple[str, ...] = (CERT_MANAGER,)
+    bundles: Path | None = None
+    bundles_namespace: str | None = None
+    """Where published bundles are watched; None: in the namespace of the process."""
+    config: Path | None = None
+    kubeconfig: Path | None = None
+    metrics: str | None = None
+    probes: str | None = None
+    leader_elect: bool | None = None
+    leader_namespace: str | None = None
+    pod_refresher: bool = False
+    log_level: str | None = None
+    log_format: str | None = None
+    dump: Path | None = None
+    print_crds: bool = False
+    version: bool = False
+
+
+def parse(words: Sequence[str]) -> ManagerOptions:
+    """Read the command line; end the process with a message if it is wrong."""
+    typed = vars(_parser().parse_args(list(words)))
+    return ManagerOptions(**typed)
+
+
+def operator_names(text: str) -> tuple[str, ...]:
+    """Read names with commas between; `ArgumentTypeError` if one is unknown."""
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = [name for name in names if name not in NAMES]
+    if unknown or not names:
+        known = ", ".join(NAMES)
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or 'nothing'}; there are {known}")
+    return names
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="certwright manager",
+        usage="certwright manager [--operators NAMES] [FLAGS]",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "--operators",
+        type=operator_names,
+        default=(CERT_MANAGER,),
+        metavar="NAMES",
+        help="Which run, with commas between. Default: certmanager.",
+    )
+    add(
+        "--bundles",
+        type=Path,
+        metavar="DIR",
+        help="Folder of bundles, the versions that can be installed (certwright bundle build).",
+    )
+    add(
+        "--bundles-namespace",
+        metavar="NAME",
+        help="Where published bundles are watched. Default: the namespace of this process.",
+    )
+    add(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="ResourceManagerConfiguration for the other operators; flags override it.",
+    )
+    add(
+        "--kubeconfig",
+        "-kubeconfig",
+        type=Path,
+        metavar="FILE",
+        help="Default: KUBECONFIG, then ~/.kube/config, then in-cluster.",
+    )
+    add(
+        "--metrics-addr",
+        "-metrics-addr",
+        dest="metrics",
+        metavar="ADDRESS",
+        help="Where metrics are served; port 0 for nowhere. Default: :8080.",
+    )
+    add(
+        "--health-probe-addr",
+        dest="probes",
+        metavar="ADDRESS",
+        help="Where /livez and /readyz are served; port 0 for nowhere. Default: :8081.",
+    )
+    add(
+        "--leader-elect",
+        "--enable-leader-election",
+        "-enable-leader-election",
+        dest="leader_elect",
+        nargs="?",
+        const=True,
+        type=switch,
+        metavar="true|false",
+        help="Work only while this process holds the Lease certwright-manager. Default: false.",
+    )
+    add(
+        "--leader-election-namespace",
+        dest="leader_namespace",
+        metavar="NAME",
+        help="Namespace of the Lease. Default: that of this process.",
+    )
+    add(
+        "--enable-pod-refresher",
+        "-enable-pod-refresher",
+        dest="pod_refresher",
+        nargs="?",
+        const=True,
+        default=False,
+        type=switch,
+        metavar="true|false",
+        help="Accepted, and not there yet: pods are not restarted when their Secrets change.",
+    )
+    add("--log-level", choices=_LEVELS, metavar="LEVEL", help=f"{', '.join(_LEVELS)}.")
+    add(
+        "--log-format",
+        choices=_FORMATS,
+        metavar="FORMAT",
+        help="text, json, or auto: text on a terminal.",
+    )
+    add("--dump", type=Path, metavar="FILE", help="Where SIGUSR1 writes the internal state.")
+    add(
+        "--print-crds",
+        action="store_true",
+        help="Print the CustomResourceDefinitions of the operators, and end.",
+    )
+    add("--version", action="store_true", help="Print the version, and end.")
+    return parser  # fmt: skip

@@ -1,0 +1,120 @@
+"""The process of ``certwright manager``: its configuration, and what it runs."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import structlog
+
+from certwright.bundles.catalogue import load as load_catalogue
+from certwright.cli.controllers import custom_kinds
+from certwright.cli.errors import UsageError
+from certwright.cli.manager.flags import ManagerOptions
+from certwright.cli.operators import (
+    CERT_MANAGER,
+    GARBAGE_COLLECTOR,
+    MANAGED_RESOURCE,
+    TOKEN_REQUESTOR,
+    named_operators,
+)
+from certwright.cli.options import Output
+from certwright.cli.resourcemanager.flags import ResourceManagerOptions
+from certwright.cli.resourcemanager.process import load, run_configured
+from certwright.cli.terminal.output import documents
+from certwright.client import Client, TransportError
+from certwright.kube import ApiError, crd_manifest
+from certwright.operators.certmanager.library import BundleLibrary
+from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
+from certwright.operators.certmanager.source import BundleSource
+from certwright.operators.managedresource.configuration import LoadedConfiguration
+from certwright.runtime import Declared
+
+LEASE: Final = "certwright-manager"
+_LOG_FORMATS: Final = {"auto": None, "json": True, "text": False}
+_log = structlog.get_logger()
+
+
+def run_manager(options: ManagerOptions) -> None:
+    """Run until a signal ends it, or print the definitions; mistakes raise `UsageError`."""
+    if options.print_crds:
+        named = named_operators()
+        chosen = [one for name in options.operators for one in named[name]()]
+        kinds = custom_kinds(chosen)
+        print(documents([crd_manifest(kind) for kind in kinds], Output.YAML))
+        return
+    loaded = configuration_of(options, os.environ)
+    if options.bundles is not None and not options.bundles.is_dir():
+        raise UsageError(
+            f"--bundles {options.bundles}: no such folder; make one with:"
+            f" certwright bundle build --folder {options.bundles}"
+        )
+
+    async def more(client: Client, own_namespace: str) -> Sequence[Declared]:
+        if options.pod_refresher:
+            _log.warning("--enable-pod-refresher has no effect: there is no pod refresher yet")
+        if CERT_MANAGER not in options.operators:
+            return ()
+        namespace = options.bundles_namespace or own_namespace or "default"
+        return await cert_manager(client, options.bundles, namespace)
+
+    run_configured(loaded, _as_json(options), options.dump, more)
+
+
+def configuration_of(
+    options: ManagerOptions, environment: Mapping[str, str]
+) -> LoadedConfiguration:
+    """Return the configuration of the process; `UsageError` or a group of them if it is wrong."""
+    given: dict[str, Any] = {
+        "--kubeconfig": str(options.kubeconfig) if options.kubeconfig else None,
+        "--metrics-bind-address": options.metrics,
+        "--health-bind-address": options.probes,
+        "--leader-election": bool(options.leader_elect) if _decides(options) else None,
+        "--leader-election-resource-name": LEASE if options.config is None else None,
+        "--leader-election-namespace": options.leader_namespace,
+        "--log-level": options.log_level,
+        **_switches(options.operators),
+    }
+    flags = {name: value for name, value in given.items() if value is not None}
+    return load(ResourceManagerOptions(options.config, flags), environment)
+
+
+def _decides(options: ManagerOptions) -> bool:
+    """Return whether flags decide about the election; else the file does."""
+    return options.leader_elect is not None or options.config is None
+
+
+def _switches(operators: Sequence[str]) -> dict[str, Any]:
+    """Return the flags of the resource manager that switch on what is named, and nothing else."""
+    managed = MANAGED_RESOURCE in operators
+    return {
+        "--managed-resource-controller": managed,
+        "--health-controller": managed,
+        "--token-requestor": TOKEN_REQUESTOR in operators,
+        "--garbage-collector": GARBAGE_COLLECTOR in operators,
+    }
+
+
+async def cert_manager(client: Client, folder: Path | None, namespace: str) -> list[Declared]:
+    """Return what installs cert-manager from a folder, and from ConfigMaps of a namespace."""
+    library = BundleLibrary(load_catalogue(), folder, namespace)
+    try:
+        await library.read(client)
+    except (ApiError, TransportError) as error:
+        # They are watched as well: what is decided meanwhile is decided again when they are read.
+        _log.warning("published bundles cannot be read yet", namespace=namespace, error=str(error))
+    for wrong in library.bundles().errors:
+        _log.warning("bundle", problem=str(wrong))
+    if not library.bundles().versions:
+        _log.warning(
+            "there are no bundles, so nothing can be installed; see: certwright bundle build",
+            folder=str(folder or ""),
+            namespace=namespace,
+        )
+    source = BundleSource(library.bundles, load_catalogue())
+    settings = CertManagerSettings(source, channels=[library.channel])
+    return [certmanager_operator(settings), library.controller()]
+
+
+def _as_json(options: ManagerOptions) -> bool | None:
+    return _LOG_FORMATS[options.log_format or "auto"]
