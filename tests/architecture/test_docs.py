@@ -12,7 +12,8 @@ import typer
 
 from certwright import client, kube
 from certwright.cli.main import app
-from certwright.cli.resourcemanager.flags import parse
+from certwright.cli.manager import flags as manager
+from certwright.cli.resourcemanager import flags as resourcemanager
 from certwright.issuer.conformance import Feature
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -20,6 +21,11 @@ ANCHORED = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]+)\)")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
 CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 QUOTE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
+OWN_FLAGS: dict[str, Any] = {
+    "manager": manager.parse,
+    "resource-manager": resourcemanager.parse,
+}
+"""Commands that read their flags themselves."""
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +92,8 @@ def test_commands_that_are_shown_exist(root: Path, pages: list[Path]) -> None:
         while words and words[0] in getattr(command, "commands", {}):
             command = command.commands[words.pop(0)]
         assert not hasattr(command, "commands"), f"{page.relative_to(root)}: {line}"
-        if command.name == "resource-manager":
-            parse(words)  # it has its own way of reading flags
+        if command.name in OWN_FLAGS:
+            OWN_FLAGS[command.name](words)
             continue
         known = {name for one in command.params for name in one.opts}
         given = {word.partition("=")[0] for word in words if word[0] == "-" != word}
