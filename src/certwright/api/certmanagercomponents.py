@@ -64,6 +64,30 @@ class ComponentSpec(Struct, rename="camel", omit_defaults=True, kw_only=True):
     host_network: Annotated[
         bool | UnsetType, _text("Whether pods use the network of their node.")
     ] = UNSET
+    host_aliases: Annotated[list[FreeForm], atomic(), _text("Further names of hosts.")] = field(
+        default_factory=list
+    )
+    dns_policy: Annotated[str | UnsetType, _text("Where pods look up names.")] = UNSET
+    dns_config: Annotated[FreeForm | UnsetType, _text("Servers and options for that.")] = UNSET
+    extra_containers: Annotated[list[FreeForm], atomic(), _text("Further containers.")] = field(
+        default_factory=list
+    )
+    enable_service_links: Annotated[
+        bool | UnsetType, _text("Whether Services are environment variables.")
+    ] = UNSET
+    liveness_probe: Annotated[
+        FreeForm | UnsetType, _text("Merged over that of the release; enabled: false for none.")
+    ] = UNSET
+    readiness_probe: Annotated[FreeForm | UnsetType, _text("The same.")] = UNSET
+    deployment_annotations: Annotated[
+        dict[str, str], _text("Further annotations of its Deployment.")
+    ] = field(default_factory=dict)
+    service_annotations: Annotated[dict[str, str], _text("Further annotations of its Service.")] = (
+        field(default_factory=dict)
+    )
+    service_labels: Annotated[dict[str, str], _text("Further labels of its Service.")] = field(
+        default_factory=dict
+    )
     service_account: Annotated[
         FreeForm | UnsetType,
         _text("name, annotations, labels and automountServiceAccountToken of its account."),
@@ -74,6 +98,15 @@ class ComponentSpec(Struct, rename="camel", omit_defaults=True, kw_only=True):
     ] = UNSET
     network_policy: Annotated[
         FreeForm | UnsetType, _text("ingress and egress; {} for the default.")
+    ] = UNSET
+
+
+class CainjectorSpec(ComponentSpec, rename="camel", omit_defaults=True, kw_only=True):
+    """How the CA injector is to be."""
+
+    enabled: Annotated[
+        bool | UnsetType,
+        _text("Whether there is one; without it, others have to inject authorities."),
     ] = UNSET
 
 
@@ -97,3 +130,19 @@ class WebhookSpec(ComponentSpec, rename="camel", omit_defaults=True, kw_only=Tru
         UNSET
     )
     service_type: Annotated[str | UnsetType, _text("The type of its Service.")] = UNSET
+    load_balancer_ip: Annotated[str | UnsetType, _text("The address of its load balancer.")] = (
+        field(default=UNSET, name="loadBalancerIP")
+    )
+    ip_family_policy: Annotated[str | UnsetType, _text("The IP families of its Service.")] = UNSET
+    ip_families: Annotated[list[str], atomic(), _text("IPv4, IPv6, in their order.")] = field(
+        default_factory=list
+    )
+
+
+class TlsSpec(Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """Which TLS the servers of all components speak."""
+
+    min_version: Annotated[str | UnsetType, _text("Such as VersionTLS12.")] = UNSET
+    cipher_suites: Annotated[list[str], atomic(), _text("By their names in Go.")] = field(
+        default_factory=list
+    )

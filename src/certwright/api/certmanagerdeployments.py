@@ -13,7 +13,13 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from certwright.api.certmanagercomponents import ComponentSpec, FreeForm, WebhookSpec
+from certwright.api.certmanagercomponents import (
+    CainjectorSpec,
+    ComponentSpec,
+    FreeForm,
+    TlsSpec,
+    WebhookSpec,
+)
 from certwright.kube import (
     Column,
     Object,
@@ -192,7 +198,7 @@ class CertManagerDeploymentSpec(Struct, rename="camel", omit_defaults=True, kw_o
     ] = UNSET
     controller: Annotated[ComponentSpec | UnsetType, _text("The controller.")] = UNSET
     webhook: Annotated[WebhookSpec | UnsetType, _text("The webhook.")] = UNSET
-    cainjector: Annotated[ComponentSpec | UnsetType, _text("The CA injector.")] = UNSET
+    cainjector: Annotated[CainjectorSpec | UnsetType, _text("The CA injector.")] = UNSET
     images: Annotated[ImagesSpec | UnsetType, _text("Where images come from.")] = UNSET
     log_level: Annotated[Annotated[int, Meta(ge=0, le=10)] | UnsetType, _text("--v of all.")] = (
         UNSET
@@ -218,6 +224,29 @@ class CertManagerDeploymentSpec(Struct, rename="camel", omit_defaults=True, kw_o
     pod_monitor: Annotated[
         FreeForm | UnsetType, _text("A PodMonitor for Prometheus; {} for the default.")
     ] = UNSET
+    alerts: Annotated[
+        FreeForm | UnsetType, _text("A PrometheusRule about certificates; {} for the default.")
+    ] = UNSET
+    metrics: Annotated[bool | UnsetType, _text("Whether metrics are announced.")] = UNSET
+    tls: Annotated[TlsSpec | UnsetType, _text("Which TLS all components speak.")] = UNSET
+    high_availability: Annotated[
+        bool | UnsetType,
+        _text("Several replicas and a PodDisruptionBudget for all that say nothing about it."),
+    ] = UNSET
+    runtime_class_name: Annotated[str | UnsetType, _text("For all components.")] = UNSET
+    revision_history_limit: Annotated[
+        Annotated[int, Meta(ge=0)] | UnsetType, _text("How many ReplicaSets are kept.")
+    ] = UNSET
+    host_users: Annotated[bool | UnsetType, _text("Of pods: whose users they have.")] = UNSET
+    aggregate_cluster_roles: Annotated[
+        bool | UnsetType, _text("Whether roles for users extend view, edit and admin.")
+    ] = UNSET
+    auto_approval: Annotated[
+        bool | UnsetType, _text("Whether cert-manager approves requests itself.")
+    ] = UNSET
+    approve_signer_names: Annotated[
+        list[str], atomic(), _text("What it may approve; all of its own issuers if empty.")
+    ] = field(default_factory=list)
 
 
 class DeploymentCondition(Struct, rename="camel", omit_defaults=True, kw_only=True):

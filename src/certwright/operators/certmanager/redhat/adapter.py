@@ -24,6 +24,7 @@ from certwright.operators.certmanager.request import (
     InstallRequest,
     Management,
     Naming,
+    TlsProfile,
     UpgradePolicy,
     WebhookRequest,
 )
@@ -38,6 +39,9 @@ _WEBHOOK_ONLY: Final = frozenset(
         "mutating_namespace_selector",
         "url_host",
         "service_type",
+        "load_balancer_ip",
+        "ip_family_policy",
+        "ip_families",
     }
 )
 
@@ -79,6 +83,16 @@ def install_request(
         trusted_ca_config_map=_given(spec.trusted_ca_config_map, ""),
         service_monitor=_given(spec.service_monitor, None),
         pod_monitor=_given(spec.pod_monitor, None),
+        alerts=_given(spec.alerts, None),
+        metrics=_given(spec.metrics, True),
+        tls=_tls(spec),
+        high_availability=_given(spec.high_availability, False),
+        runtime_class_name=_given(spec.runtime_class_name, ""),
+        revision_history_limit=_given(spec.revision_history_limit, None),
+        host_users=_given(spec.host_users, None),
+        aggregate_cluster_roles=_given(spec.aggregate_cluster_roles, True),
+        auto_approval=_given(spec.auto_approval, True),
+        approve_signer_names=spec.approve_signer_names,
         upgrade=_upgrade(policy, _given(spec.upgrade, UpgradeSpec())),
         deletion=_deletion(_given(spec.deletion_policy, DeletionPolicySpec())),
     )
@@ -145,6 +159,13 @@ def _proxy(spec: CertManagerDeploymentSpec, environment: Mapping[str, str]) -> d
         for name, value in chosen.items()
     }
     return {name: value for name, value in kept.items() if value}
+
+
+def _tls(spec: CertManagerDeploymentSpec) -> TlsProfile | None:
+    if isinstance(spec.tls, UnsetType):
+        return None
+    suites = tuple(spec.tls.cipher_suites)
+    return TlsProfile(min_version=_given(spec.tls.min_version, ""), cipher_suites=suites)
 
 
 def _upgrade(policy: str, spec: UpgradeSpec) -> UpgradePolicy:
