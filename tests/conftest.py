@@ -10,6 +10,10 @@ settings.load_profile("repeatable")
 """Two runs of one commit try the same examples. Others: ``--hypothesis-profile=default``."""
 
 
+gc.disable()
+"""Until the tests are collected, which leaves nothing behind: a tenth of the time it takes."""
+
+
 def pytest_collection_finish() -> None:
     """Spare what collecting the tests left behind from being looked at again and again.
 
@@ -20,6 +24,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 100)
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,10 +1,18 @@
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube.patches import PatchError, apply_merge_patch, copy, create_merge_patch, equal
+from certwright.kube.patches import (
+    PatchError,
+    apply_merge_patch,
+    copy,
+    create_merge_patch,
+    equal,
+    merge_into,
+)
 
 KEYS = st.sampled_from(["a", "b", "c"])
 
@@ -76,6 +84,16 @@ def test_merges_as_rfc_7396_shows(document: Any, patch: Any, result: Any) -> Non
     assert apply_merge_patch(document, patch) == result
 
 
+OBJECTS = st.dictionaries(KEYS, WITH_NULLS)
+
+
+@given(OBJECTS, OBJECTS)
+def test_merging_in_place_gives_the_same_in_the_same_order(document: Any, patch: Any) -> None:
+    expected = apply_merge_patch(document, patch)
+    merge_into(document, patch)
+    assert orjson.dumps(document) == orjson.dumps(expected)
+
+
 def test_names_the_null_it_cannot_express() -> None:
     with pytest.raises(PatchError, match=r"/a/b becomes null, which a merge patch cannot express"):
         create_merge_patch({"a": {"b": 1}}, {"a": {"b": None}})
@@ -101,3 +119,5 @@ def test_bounds_the_depth() -> None:
         apply_merge_patch({}, deep)
     with pytest.raises(PatchError, match="nested more than 200 levels"):
         apply_merge_patch(deep, {"b": 1})
+    with pytest.raises(PatchError, match="nested"):
+        merge_into({}, deep)

@@ -36,7 +36,7 @@ from certwright.kube.patches import (
     JSON_PATCH,
     MERGE_PATCH,
     STRATEGIC_MERGE_PATCH,
-    apply_merge_patch,
+    merge_into,
 )
 
 _OPERATIONS_LIMIT: Final = 10_000
@@ -154,7 +154,7 @@ def _dialect(call: Call) -> str:
 
 
 def patched_document(call: Call, current: JsonObject) -> JsonObject:
-    """Return a document with the patch of a request applied; apply counts as merge."""
+    """Return a document, the caller's own, with the patch applied; apply counts as merge."""
     dialect = _dialect(call)
     body = call.request.body or b""
     patch = parse_yaml(body) if dialect == APPLY_PATCH else parse_json(body, "error decoding patch")
@@ -166,7 +166,8 @@ def patched_document(call: Call, current: JsonObject) -> JsonObject:
             "type map[string]interface {}"
         )
     elif dialect != STRATEGIC_MERGE_PATCH:
-        patched = apply_merge_patch(current, patch)
+        merge_into(current, patch)
+        patched = current
     else:
         patched = strategic_merge(current, patch, call.kind.schema)
         if why := type_mismatch(patched, call.kind.schema):

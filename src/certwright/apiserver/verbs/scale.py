@@ -22,6 +22,7 @@ from certwright.apiserver.writes.writes import ObjectWriter
 from certwright.client.transport import Response
 from certwright.kube.errors import BadRequest, Cause, InternalError, Invalid
 from certwright.kube.objects import JsonObject
+from certwright.kube.patches import copy
 from certwright.kube.selectors import LabelSelector
 
 _EMPTY: Final[JsonObject] = {
@@ -50,7 +51,7 @@ class Scales:
             wanted = call.document("Scale")
             _check_identity(call, wanted)
         else:
-            wanted = patched_document(call, scale)
+            wanted = patched_document(call, copy(scale))
         return document_response(call, self._store(call, record, scale, wanted))
 
     def _store(
