@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import orjson
+
 from certwright.apiserver.schema.schema import CONTAINERS, Schema
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import JsonObject
@@ -58,6 +60,8 @@ def reader(schema: Schema, kind: str, version: str) -> Callable[[JsonObject], li
 
 def check_depth(value: Any) -> None:
     """Refuse values nested deeper than `DEPTH_LIMIT` with `BadRequest`."""
+    if _is_small(value):
+        return
     level = [value]
     for _ in range(DEPTH_LIMIT):
         level = [
@@ -69,6 +73,15 @@ def check_depth(value: Any) -> None:
         if not level:
             return
     raise BadRequest("error decoding JSON: exceeded max depth")
+
+
+def _is_small(value: Any) -> bool:
+    """Return whether a value has fewer containers than levels are allowed, as nearly all have."""
+    try:
+        text = orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return False
+    return text.count(b"{") + text.count(b"[") <= DEPTH_LIMIT
 
 
 _Where = tuple[str, str]

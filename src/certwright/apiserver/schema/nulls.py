@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import orjson
+
 from certwright.apiserver.schema.schema import CONTAINERS, UNSET, Schema
 
 
@@ -11,6 +13,19 @@ def drop_nulls(value: Any, schema: Schema) -> None:
     The server reads what clients send so. Nulls in an applied configuration stay, to be
     refused by validation.
     """
+    if _may_hold_null(value):
+        _drop(value, schema)
+
+
+def _may_hold_null(value: Any) -> bool:
+    """Return whether a search is worth its time, of which it takes ten times as much as this."""
+    try:
+        return b"null" in orjson.dumps(value)
+    except orjson.JSONEncodeError:
+        return True
+
+
+def _drop(value: Any, schema: Schema) -> None:
     if isinstance(value, dict):
         for name, child in list(value.items()):
             node = schema.properties.get(name, schema.additional)
@@ -20,8 +35,8 @@ def drop_nulls(value: Any, schema: Schema) -> None:
                 if not node.nullable and node.default is UNSET:
                     del value[name]
             elif isinstance(child, CONTAINERS):
-                drop_nulls(child, node)
+                _drop(child, node)
     elif isinstance(value, list) and schema.items is not None:
         for item in value:
             if isinstance(item, CONTAINERS):
-                drop_nulls(item, schema.items)
+                _drop(item, schema.items)
