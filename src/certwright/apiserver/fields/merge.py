@@ -9,6 +9,8 @@ input itself, so that a request that changes nothing is recognised by identity.
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from certwright.apiserver.fields.fieldset import FieldSet, is_member, union, without
 from certwright.apiserver.fields.typed import (
     DEDUCED,
@@ -158,8 +160,10 @@ def compare(old: dict[str, Any], new: dict[str, Any], schema: Schema) -> Compari
 
 def _compare(step: str, old: Any, new: Any, schema: Schema, found: Comparison) -> None:
     if not isinstance(old, (dict, list)) and not isinstance(new, (dict, list)):
-        if old != new or isinstance(old, bool) != isinstance(new, bool):
+        if not equal(old, new):
             found.modified[step] = {}
+        return
+    if _is_unchanged(old, new, schema):
         return
     below = Comparison()
     if _is_map(schema, old) or _is_map(schema, new):
@@ -184,6 +188,19 @@ def _compare(step: str, old: Any, new: Any, schema: Schema, found: Comparison) -
         found.modified[step] = below.modified
     if below.added:
         found.added[step] = below.added
+
+
+def _is_unchanged(old: Any, new: Any, schema: Schema) -> bool:
+    """Return whether two values are the same, if that shows without a look at each part.
+
+    Lists with identities are looked at in any case: they may be malformed.
+    """
+    if type(old) is not type(new) or schema.has_merged_lists():
+        return False
+    try:
+        return orjson.dumps(old) == orjson.dumps(new)
+    except orjson.JSONEncodeError:
+        return False
 
 
 def _items(value: Any) -> list[Any]:

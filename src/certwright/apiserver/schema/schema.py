@@ -125,22 +125,33 @@ class Schema:
     )
 
     _defaults_below: bool | None = field(default=None, init=False, repr=False, compare=False)
+    _merged_lists: bool | None = field(default=None, init=False, repr=False, compare=False)
 
     def has_defaults_below(self) -> bool:
         """Return whether anything inside has a default. Call it on finished trees only."""
         if self._defaults_below is None:
-            seen, ahead = {id(self)}, [*self._children()]
-            while ahead and ahead[-1].default is UNSET:
-                node = ahead.pop()
-                if id(node) not in seen:  # schemas may contain themselves
-                    seen.add(id(node))
-                    ahead += node._children()  # noqa: SLF001 - of the same class
-            self._defaults_below = bool(ahead)
+            self._defaults_below = any(node.default is not UNSET for node in self._below())
         return self._defaults_below
 
-    def _children(self) -> "Iterator[Schema]":
-        yield from self.properties.values()
-        yield from (node for node in (self.additional, self.items) if node is not None)
+    def has_merged_lists(self) -> bool:
+        """Return whether this is, or anything inside, a list whose items have identities."""
+        if self._merged_lists is None:
+            nodes = (self, *self._below())
+            self._merged_lists = any(node.list_type is not ListType.ATOMIC for node in nodes)
+        return self._merged_lists
+
+    def _below(self) -> "Iterator[Schema]":
+        """Yield each schema inside once; they may contain themselves."""
+        seen: set[int] = set()
+        ahead: list[Schema] = [self]
+        while ahead:
+            node = ahead.pop()
+            others = (child for child in (node.additional, node.items) if child is not None)
+            for child in (*node.properties.values(), *others):
+                if id(child) not in seen:
+                    seen.add(id(child))
+                    ahead.append(child)
+                    yield child
 
     def defaulted(self) -> "tuple[tuple[str, Schema], ...]":
         """Return the properties that have defaults. Call it on finished trees only."""
