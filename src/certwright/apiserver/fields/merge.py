@@ -40,6 +40,15 @@ class Comparison:
             without(self.added, fields),
         )
 
+    def add_below(self, step: str, below: "Comparison") -> None:
+        """Take in what differs below a step, if anything."""
+        if below.removed:
+            self.removed[step] = below.removed
+        if below.modified:
+            self.modified[step] = below.modified
+        if below.added:
+            self.added[step] = below.added
+
     @property
     def set(self) -> FieldSet:
         """The fields that got a new value."""
@@ -182,12 +191,7 @@ def _compare(step: str, old: Any, new: Any, schema: Schema, found: Comparison) -
         return
     else:
         _compare_lists(_items(old), _items(new), schema, below)
-    if below.removed:
-        found.removed[step] = below.removed
-    if below.modified:
-        found.modified[step] = below.modified
-    if below.added:
-        found.added[step] = below.added
+    found.add_below(step, below)
 
 
 def _is_unchanged(old: Any, new: Any, schema: Schema) -> bool:
