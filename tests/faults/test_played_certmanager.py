@@ -72,7 +72,7 @@ def install(plays: Sequence[CertManagerPlay] = (SLOW,)) -> Play:
 
 
 def test_an_install_survives_crashes() -> None:
-    assert survives(install().scenario, installer(), crash_after_every_write, most=6) == 6
+    assert survives(install().scenario, installer(), crash_after_every_write, most=3) == 3
 
 
 def test_storms_are_repeatable() -> None:

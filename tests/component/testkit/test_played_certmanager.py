@@ -107,7 +107,7 @@ async def test_a_release_becomes_an_issued_certificate(embedded_cluster: Embedde
     assert embedded_cluster.calls.writes == 0, "actors are not counted"
 
 
-@pytest.mark.parametrize("version", ["v1.0.4", "v1.6.3", "v1.12.10", NEW])
+@pytest.mark.parametrize("version", ["v1.0.4", NEW])
 async def test_published_releases_become_an_issued_certificate(
     embedded_cluster: EmbeddedCluster, version: str
 ) -> None:
@@ -140,18 +140,17 @@ async def test_delays_are_met_in_the_order_of_the_real_one(
 
 
 @pytest.mark.parametrize(
-    ("component", "obstacle"),
+    ("component", "fault", "obstacle"),
     [
-        ("webhook", "connection refused"),
-        ("cainjector", "unknown authority"),
-        ("controller", "no pod of the controller leads"),
+        ("webhook", PodPlay(pull_fails=True), "connection refused"),
+        ("webhook", PodPlay(ready=NEVER), "connection refused"),
+        ("cainjector", PodPlay(start=NEVER), "unknown authority"),
+        ("controller", PodPlay(ready=NEVER), "no pod of the controller leads"),
+        ("controller", PodPlay(run=5, exit_code=1, ready=6), "no pod of the controller leads"),
     ],
 )
-@pytest.mark.parametrize(
-    "fault", [PodPlay(pull_fails=True), PodPlay(start=NEVER), PodPlay(ready=NEVER)], ids=str
-)
 async def test_a_pod_that_does_not_work_stands_in_the_way(
-    embedded_cluster: EmbeddedCluster, component: str, obstacle: str, fault: PodPlay
+    embedded_cluster: EmbeddedCluster, component: str, fault: PodPlay, obstacle: str
 ) -> None:
     play = CertManagerPlay(pods={f"*-{component}:*": fault})
     played = await installed(embedded_cluster, play)
@@ -186,7 +185,7 @@ async def test_what_never_happens_stands_in_the_way(
 async def test_a_deployment_whose_image_cannot_be_pulled_misses_its_deadline(
     embedded_cluster: EmbeddedCluster,
 ) -> None:
-    play = CertManagerPlay(pods={"*-webhook:*": PodPlay(pull_fails=True)})
+    play = CertManagerPlay(pods={"*-webhook:*": PodPlay(pull_fails=True)}, lease=900, retry=600)
     await installed(embedded_cluster, play)
     await embedded_cluster.advance(minutes=11)
     webhook = await embedded_cluster.get(Deployment, "cert-manager/cert-manager-webhook")
@@ -351,7 +350,7 @@ async def test_a_leader_without_rights_issues_nothing(embedded_cluster: Embedded
     [obstacle] = await played.obstacles()
     assert "cannot approve" in obstacle
     await requested(embedded_cluster)
-    await embedded_cluster.advance(minutes=5)
+    await embedded_cluster.advance(seconds=30)
     assert played.issued == []
     await applied(embedded_cluster, NEW)
     assert played.issued == [Key("default", "one")]
@@ -465,7 +464,7 @@ def test_the_same_seed_gives_the_same_cluster() -> None:
     assert digest(7) == digest(7)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(4))
 async def test_without_obstacles_a_certificate_is_issued(
     embedded_cluster: EmbeddedCluster, seed: int
 ) -> None:

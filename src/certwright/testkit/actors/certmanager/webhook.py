@@ -17,12 +17,12 @@ from certwright.apiserver.webhooks.response import WebhookResponse
 from certwright.kube import AlreadyExists, JsonObject, Key, NotFound
 from certwright.kube.kinds import Pod, Secret, Service
 from certwright.kube.timestamps import parse_time
-from certwright.testkit.actors.certmanager.components import WEBHOOK, ComponentPod, component_pod
+from certwright.testkit.actors.certmanager.components import WEBHOOK, ComponentPod
 from certwright.testkit.actors.certmanager.keypairs import authority_pair, serving_chain
 from certwright.testkit.actors.certmanager.reviews import ANSWERS, mutated, validated
 from certwright.testkit.actors.certmanager.world import PlayedWorld
 from certwright.testkit.actors.podplay import NEVER
-from certwright.testkit.workloads.podstate import is_deleting, is_ready
+from certwright.testkit.workloads.podstate import is_deleting
 
 _INJECTABLE: Final = "cert-manager.io/allow-direct-injection"
 _PARTS: Final = ("ca.crt", "tls.crt", "tls.key")
@@ -128,8 +128,8 @@ class PlayedWebhook:
             here = metadata["namespace"] == service["metadata"]["namespace"]
             if not here or not selector <= (metadata.get("labels") or {}).items():
                 continue
-            found = component_pod(pod) if is_ready(pod) and not is_deleting(pod) else None
-            if found is not None and _listens(found, wanted.get("targetPort", port)):
+            found = self._world.component_pod(pod)
+            if found and found.is_working and _listens(found, wanted.get("targetPort", port)):
                 return found
         return None
 

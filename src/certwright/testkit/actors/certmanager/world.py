@@ -23,6 +23,7 @@ class PlayedWorld:
         self.clock = cluster.clock
         self.server = cluster.server
         self._transport = cluster.client.transport
+        self._pods: dict[str, tuple[str, ComponentPod | None]] = {}
 
     def client(self, field_manager: str) -> Client:
         """Return an administrator's client."""
@@ -46,8 +47,17 @@ class PlayedWorld:
 
     def pods(self, component: str) -> list[ComponentPod]:
         """Return the pods of a component."""
-        found = map(component_pod, self.objects(Pod))
+        found = map(self.component_pod, self.objects(Pod))
         return [pod for pod in found if pod is not None and pod.component == component]
+
+    def component_pod(self, pod: JsonObject) -> ComponentPod | None:
+        """Return a pod as one of cert-manager's, read once; None if it is none."""
+        metadata = pod["metadata"]
+        version, known = self._pods.get(metadata["uid"], ("", None))
+        if version != metadata["resourceVersion"]:
+            known = component_pod(pod)
+            self._pods[metadata["uid"]] = (metadata["resourceVersion"], known)
+        return known
 
     def served(self, kind: str, plural: str, *, namespaced: bool = True) -> Resource | None:
         """Return a kind of cert-manager in the best version that is served; None if none is."""
