@@ -15,37 +15,13 @@ from typing import Final
 from certwright.api.certmanagerdeployments import GROUP, NAME, CertManagerDeployment
 from certwright.keep import Installer
 from certwright.kube import GroupVersionKind, Key
-from certwright.kube.kinds import (
-    ClusterRole,
-    ClusterRoleBinding,
-    ConfigMap,
-    CronJob,
-    CustomResourceDefinition,
-    DaemonSet,
-    Deployment,
-    Ingress,
-    Job,
-    Lease,
-    MutatingWebhookConfiguration,
-    Namespace,
-    NetworkPolicy,
-    PersistentVolumeClaim,
-    Pod,
-    PodDisruptionBudget,
-    Role,
-    RoleBinding,
-    Secret,
-    Service,
-    ServiceAccount,
-    StatefulSet,
-    ValidatingWebhookConfiguration,
-)
+from certwright.kube.kinds import Lease
 from certwright.operators.certmanager.engine.claim import CLAIM, Claims
 from certwright.operators.certmanager.engine.controller import InstallController
-from certwright.operators.certmanager.engine.gates import CERTIFICATE, Gates
+from certwright.operators.certmanager.engine.gates import Gates
 from certwright.operators.certmanager.engine.port import Source
-from certwright.operators.certmanager.engine.removal import CHALLENGE, ISSUER
 from certwright.operators.certmanager.engine.view import ClusterView
+from certwright.operators.certmanager.permissions import own_rules
 from certwright.operators.certmanager.redhat.kind import CONTROLLER, FIELD_MANAGER, DeploymentKind
 from certwright.runtime import (
     Backoff,
@@ -57,7 +33,6 @@ from certwright.runtime import (
     Part,
     PolicyRule,
     Watched,
-    allow,
     mapped,
     select,
 )
@@ -69,14 +44,6 @@ DEADLINE: Final = timedelta(minutes=5)
 """How long one pass may take: a migration writes many objects."""
 EVENTS: Final = 200
 """How many events one object gets at once: an installation tells of each object it creates."""
-_WRITTEN: Final = (
-    Namespace, ServiceAccount, Service, ConfigMap, Deployment, PodDisruptionBudget, NetworkPolicy,
-    Role, RoleBinding, ClusterRole, ClusterRoleBinding, CustomResourceDefinition,
-    MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
-)  # fmt: skip
-_LOOKED_AT: Final = (
-    PersistentVolumeClaim, StatefulSet, DaemonSet, Job, CronJob, Ingress, ISSUER,
-)  # fmt: skip
 CLAIMANTS: Final = {
     "CertManagerDeployment": GroupVersionKind(GROUP, "v1alpha1", "CertManagerDeployment"),
     "CertManager": GroupVersionKind("operator.ibm.com", "v1alpha1", "CertManager"),
@@ -92,7 +59,7 @@ class CertManagerSettings:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     """Whose proxies the components get."""
     operand_rules: Sequence[PolicyRule] = ()
-    """What cert-manager itself may do: who grants rules has to have them."""
+    """What cert-manager itself may do, see `permissions`: who grants rules has to have them."""
     channels: Sequence[Channel] = ()
     """What else wakes the controller, such as a `BundleLibrary`."""
 
@@ -123,7 +90,7 @@ def certmanager_operator(settings: CertManagerSettings) -> Operator:
             predicate=any_of(generation_changed, annotations_changed),
             workers=1,
             deadline=DEADLINE,
-            rbac=[*rules(), *settings.operand_rules],
+            rbac=[*own_rules(), *settings.operand_rules],
             conditions=("Available",),
             event_burst=EVENTS,
         )
@@ -139,17 +106,3 @@ def claim_watch() -> Watched:
 def wake_holder(_claim: Entry) -> Iterable[Key]:
     """Wake the one object that counts when the claim changes."""
     return [Key("", NAME)]
-
-
-def rules() -> Iterator[PolicyRule]:
-    """Yield what the operator needs besides the rules it grants."""
-    for kind in _WRITTEN:
-        yield allow(kind, "get", "list", "watch", "create", "update", "patch", "delete")
-    yield allow(CustomResourceDefinition, "patch", subresource="status")
-    for kind in _LOOKED_AT:
-        yield allow(kind, "get", "list")
-    yield allow(Secret, "list")
-    yield allow(Pod, "get", "list")
-    yield allow(Lease, "get", "list", "watch", "create", "patch", "delete")
-    yield allow(CERTIFICATE, "get", "list", "create", "update")
-    yield allow(CHALLENGE, "get", "list")

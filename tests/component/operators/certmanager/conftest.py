@@ -95,12 +95,15 @@ class Installing:
 
     # Running
 
-    def operator(self) -> Operator:
-        """Return the operator, with the bundles of the test."""
-        source = BundleSource(
+    def source(self) -> BundleSource:
+        """Return the bundles of the test."""
+        return BundleSource(
             lambda: BundleSet(self.bundles, self.errors), load(), default=self.default
         )
-        return certmanager_operator(CertManagerSettings(source, self.environment))
+
+    def operator(self) -> Operator:
+        """Return the operator, with the bundles of the test."""
+        return certmanager_operator(CertManagerSettings(self.source(), self.environment))
 
     async def settle(self) -> Calls:
         """Run the operator until it waits."""
