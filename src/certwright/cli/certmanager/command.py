@@ -6,7 +6,16 @@ from typing import Annotated
 
 import typer
 
-from certwright.cli.options import Output, OutputFormat, examples
+from certwright.cli.options import (
+    Context,
+    Kubeconfig,
+    Namespace,
+    Output,
+    OutputFormat,
+    Target,
+    examples,
+    seconds_of,
+)
 
 commands = typer.Typer(
     name="cert-manager",
@@ -68,3 +77,57 @@ def render(
     from certwright.cli.certmanager.render import render_file
 
     sys.exit(render_file(filename, bundles, output))
+
+
+@commands.command(
+    short_help="Find the broken link between the API server and a certificate.",
+    epilog=examples(
+        "certwright cert-manager check               # reads, and dry runs; changes nothing",
+        "certwright cert-manager check --issue -n default",
+    ),
+)
+def check(
+    issue: Annotated[
+        bool,
+        typer.Option("--issue", help="Issue a certificate as well, and delete it afterwards."),
+    ] = False,
+    timeout: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long that may take.")
+    ] = "60s",
+    namespace: Namespace = None,
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Follow the chain from the API server to an issued certificate, and name the broken link.
+
+    CRDs, pods, webhook registration, caBundle, Service and endpoints, a Certificate that is judged
+    and not stored, the Lease of the controller, and with --issue a certificate. It works with any
+    cert-manager, whoever installed it.
+
+    Exit code 0: no link is broken; 1: one is; 2: an error.
+    """
+    from certwright.cli.certmanager import check as checks
+    from certwright.cli.connection import run_once
+
+    target = Target(kubeconfig, context, namespace)
+    run_once(checks.check(target, output, issue=issue, seconds=seconds_of(timeout, "--timeout")))
+
+
+@commands.command(
+    short_help="Explain the status of the installation.",
+    epilog=examples("certwright cert-manager explain             # what does it wait for?"),
+)
+def explain(
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Explain the installation of a cluster: versions, the step, what it waits for, what to do.
+
+    Exit code 0: certificates can be issued; 1: they cannot, or that is not known; 2: an error.
+    """
+    from certwright.cli.certmanager import explain as explained
+    from certwright.cli.connection import run_once
+
+    run_once(explained.explain(Target(kubeconfig, context), output))
