@@ -59,7 +59,7 @@ class CertManagerSettings:
     environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
     """Whose proxies the components get."""
     operand_rules: Sequence[PolicyRule] = ()
-    """What cert-manager itself may do, see `permissions`: who grants rules has to have them."""
+    """What cert-manager itself may do, see `grants`: who grants rules has to have them."""
     channels: Sequence[Channel] = ()
     """What else wakes the controller, such as a `BundleLibrary`."""
 

@@ -1,14 +1,8 @@
-"""What the operator has to be allowed to do, and no more.
+"""What the operator has to be allowed to do for its own work; `grants` has what it passes on."""
 
-Kubernetes lets only those grant a rule who have it themselves, or may `escalate`. So the operator
-has the rules of cert-manager's own roles, read from the bundles, besides those of its own work.
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Final
 
-from certwright.bundles.bundle import Bundle
-from certwright.kube import JsonObject
 from certwright.kube.kinds import (
     ClusterRole,
     ClusterRoleBinding,
@@ -48,7 +42,6 @@ _COUNTED: Final = (
     CHALLENGE,
 )  # fmt: skip
 """Kinds that are listed: pods for who leads, the others before a namespace goes."""
-_ROLES: Final = frozenset({"Role", "ClusterRole"})
 
 
 def own_rules() -> Iterator[PolicyRule]:
@@ -64,17 +57,3 @@ def own_rules() -> Iterator[PolicyRule]:
         yield PolicyRule("cert-manager.io", plural, ("list", "get", "update"))
     for plural in ("orders", "challenges"):
         yield PolicyRule("acme.cert-manager.io", plural, ("list", "get", "update"))
-
-
-def operand_rules(bundles: Iterable[Bundle]) -> list[PolicyRule]:
-    """Return the rules of all roles in bundles: what the operator grants to cert-manager."""
-    roles = (obj for bundle in bundles for obj in bundle.objects if obj["kind"] in _ROLES)
-    found = {rule for role in roles for one in role.get("rules") or () for rule in _rules(one)}
-    return sorted(found)
-
-
-def _rules(rule: JsonObject) -> Iterator[PolicyRule]:
-    verbs, names = tuple(sorted(rule["verbs"])), tuple(sorted(rule.get("resourceNames") or ()))
-    for group in rule.get("apiGroups") or ():
-        for resource in rule.get("resources") or ():
-            yield PolicyRule(group, resource, verbs, names)

@@ -16,8 +16,8 @@ from tests.component.operators.certmanager.conftest import (
 from certwright.cli.controllers import built_controllers
 from certwright.client import Client, Request, Response, Transport
 from certwright.kube.kinds import Namespace, Service
+from certwright.operators.certmanager.grants import operand_rules
 from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
-from certwright.operators.certmanager.permissions import operand_rules
 from certwright.runtime import Manager, policy_rules
 
 ACCOUNT = "system:serviceaccount:default:installer"

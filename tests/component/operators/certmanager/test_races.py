@@ -154,8 +154,11 @@ async def test_an_outage_is_survived() -> None:
         await installing.change(version=V121)
         await asyncio.sleep(300)
         faults.request = lambda _request: None
-        await asyncio.sleep(300)
-        await installing.advance(120)
+        for _ in range(60):
+            await asyncio.sleep(30)
+            if (await installing.status())["installedVersion"] == V121:
+                break
+        await installing.advance(60)
         assert await installing.find(Service, WEBHOOK) is not None
         assert (await installing.status())["installedVersion"] == V121
         assert installing.cluster.crashes == 0
