@@ -45,6 +45,8 @@ _FLAGS: dict[Component, dict[str, Any]] = {
 }
 _POLICY_PORTS = [{"ports": [{"port": 8443, "protocol": "TCP"}]}]
 
+_METRICS = {"secretNamespace": "cert-manager", "secretName": "metrics-ca", "dnsNames": ["a.b"]}
+
 OF_COMPONENTS: dict[str, tuple[str, Make]] = {
     # field: the value of the chart, what is asked for
     "replicas": ("replicaCount", _one_of(2, 3)),
@@ -170,6 +172,8 @@ def _component(component: Component, knows: Knows, rng: Random) -> ComponentRequ
     fields = _chosen(wishes, knows, rng, 0.2)
     if "name" in fields.get("service_account", {}):
         fields["service_account"]["name"] = f"robot-{component}"
+    if knows(f"{PREFIX[component]}config.metricsTLSConfig") and rng.random() < 0.2:
+        fields["config"] = {"metricsTLSConfig": {"dynamic": _METRICS}}
     if rng.random() < 0.3:
         fields["flags"] = _some_of(_FLAGS[component])(rng)
     if rng.random() < 0.2:

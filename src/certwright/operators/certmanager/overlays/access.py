@@ -1,6 +1,6 @@
 """ServiceAccounts, roles, and the Secrets with which images are pulled."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from typing import Any, Final
 
@@ -14,7 +14,8 @@ from certwright.operators.certmanager.overlays.bundlecopy import (
 )
 from certwright.operators.certmanager.request import Component, InstallRequest
 
-AGGREGATION: Final = "rbac.authorization.k8s.io/aggregate-to-"
+_RBAC: Final = "rbac.authorization.k8s.io"
+AGGREGATION: Final = f"{_RBAC}/aggregate-to-"
 SERVING: Final = ":dynamic-serving"
 _APPROVE: Final = "-controller-approve:cert-manager-io"
 _ONLY_AGGREGATED: Final = "-cluster-view"
@@ -105,38 +106,43 @@ def metrics_authorities(
 
     The controller may do so anyway. For a Secret elsewhere, the right has to be granted there.
     """
-    webhook = next(copy.of_component(Component.WEBHOOK, "Role"), None)
     for one in copy.components():
         secret = _metrics_secret(one, flags[one.component], namespace)
-        if not secret or one.component is Component.CONTROLLER or webhook is None:
+        if not secret or one.component is Component.CONTROLLER:
             continue
-        if one.component is Component.WEBHOOK:
-            rule = next(rule for rule in webhook["rules"] if rule.get("resourceNames"))
-            rule["resourceNames"] = [*rule["resourceNames"], secret]
-        else:
-            for kind in ("Role", "RoleBinding"):
-                copy.add(_serving(copy, kind, one, secret))
+        if one.component is Component.CAINJECTOR:
+            for obj in _serving(one, secret):
+                copy.add(obj)
+        for role in copy.of_component(one.component, "Role"):
+            for rule in role.get("rules") or ():
+                names = rule.get("resourceNames") or ()
+                if role["metadata"]["name"].endswith(SERVING) and names and secret not in names:
+                    rule["resourceNames"] = [*names, secret]
 
 
-def _serving(copy: BundleCopy, kind: str, one: ComponentObjects, secret: str) -> JsonObject:
-    """Return what the webhook has for its own Secret, for another component and Secret."""
-    model = next(
-        obj
-        for obj in copy.of_component(Component.WEBHOOK, kind)
-        if obj["metadata"]["name"].endswith(SERVING)
-    )
-    made = deepcopy(model)
-    name = f"{one.name}{SERVING}"
-    labels = dict(one.deployment["metadata"].get("labels") or {})
-    made["metadata"] = {**made["metadata"], "name": name, "labels": labels}
-    made["metadata"]["namespace"] = one.deployment["metadata"]["namespace"]
-    for rule in made.get("rules") or ():
-        if rule.get("resourceNames"):
-            rule["resourceNames"] = [secret]
-    if "roleRef" in made:
-        made["roleRef"]["name"] = name
-        made["subjects"][0]["name"] = one.pod.get("serviceAccountName") or "default"
-    return made
+def _serving(one: ComponentObjects, secret: str) -> Iterator[JsonObject]:
+    """Yield a Role for a Secret, as the webhook has one for its own, and its binding."""
+    own = one.deployment["metadata"]
+    labels = dict(own.get("labels") or {})
+    metadata = {"name": f"{one.name}{SERVING}", "namespace": own["namespace"], "labels": labels}
+    secrets = {"apiGroups": [""], "resources": ["secrets"]}
+    account = one.pod.get("serviceAccountName") or "default"
+    yield {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "Role",
+        "metadata": metadata,
+        "rules": [
+            {**secrets, "resourceNames": [secret], "verbs": ["get", "list", "watch", "update"]},
+            {**secrets, "verbs": ["create"]},
+        ],
+    }
+    yield {
+        "apiVersion": f"{_RBAC}/v1",
+        "kind": "RoleBinding",
+        "metadata": deepcopy(metadata),
+        "roleRef": {"apiGroup": _RBAC, "kind": "Role", "name": metadata["name"]},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": own["namespace"]}],
+    }
 
 
 def _metrics_secret(one: ComponentObjects, flags: EffectiveFlags, namespace: str) -> str:

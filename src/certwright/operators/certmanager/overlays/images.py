@@ -57,7 +57,8 @@ def solver_image(images: Images, version: str, bundled: str) -> str:
     """Return the image that answers HTTP-01 challenges; empty if the built-in one is meant."""
     if not (images.registry or images.mirrors or SOLVER in images.digests):
         return ""
-    return located(bundled or f"{_RELEASED}{SOLVER}:{version}", images, SOLVER)
+    release = version.partition("-")[0]  # what follows names a build of the bundle
+    return located(bundled or f"{_RELEASED}{SOLVER}:{release}", images, SOLVER)
 
 
 def _general(images: Images) -> Iterator[Problem]:
