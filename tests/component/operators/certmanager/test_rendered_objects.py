@@ -68,8 +68,8 @@ WEBHOOK = WebhookRequest(
 
 
 def request(version: str, namespace: str, naming: Naming) -> InstallRequest:
-    config = {"config": {"logging": {"format": "json"}}} if version != "v1.8.2" else {}
-    every = ComponentRequest(**EVERY, **config)
+    config = {"logging": {"format": "json"}} if version != "v1.8.2" else None
+    every = ComponentRequest(**EVERY, config=config)
     return InstallRequest(
         version=version,
         namespace=namespace,
