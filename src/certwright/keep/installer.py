@@ -95,9 +95,11 @@ class _Installed(SetState):
 class Installer:
     """The sets of one operator, which is called *name*, in one cluster.
 
-    *domain* is the prefix of the label, the annotation and the finalizer it uses. Yield `cache`
+    *domain* is the prefix of the label, the annotations and the finalizer it uses, unless that is
+    given. Yield `cache`
     from the operator, and name `channel` in its controller: drift is sent there, and with
-    *statuses* also what changes nothing but the status of an object.
+    *statuses* also what changes nothing but the status of an object. An object of the set says
+    whether we created or adopted it, see `Origin`.
     """
 
     def __init__(
@@ -108,13 +110,15 @@ class Installer:
         domain: str,
         target: Client | None = None,
         statuses: bool = False,
+        finalizer: str = "",
     ) -> None:
         client = target or host.client
         self.channel = Channel()
         self.cache = Cache(client, field_managers=[name], rng=host.rng)
         self._label, self._name = f"{domain}/kept-by", name
         self.annotation, self._digest = f"{domain}/owner", f"{domain}/digest"
-        self._finalizer = f"{domain}/{name}"
+        self.origin = f"{domain}/origin"
+        self._finalizer = finalizer or f"{domain}/{name}"
         self._backoff = Backoff(0.1, 300.0, rng=host.rng)
         states = SetStates(_Installed)
         stores = TargetStores(client, self.cache, label=f"{self._label}={name}")
@@ -160,7 +164,7 @@ class Installer:
         key, store = key_of(obj), ctx.store(type(obj))
         state, before = self._kept.states.of(key), store.get(key)
         state.disturbed = False
-        await ctx.hold(obj, self._finalizer)
+        await self.hold(ctx, obj)
         declared = [self._declared(one) for one in objects]
         digest = digest_of({one.ref.id: one.obj for one in declared})
         unchanged = digest == state.digests.get(part)
@@ -222,6 +226,10 @@ class Installer:
             await _inventory(ctx, obj, listed).discard(refs)
         return changes
 
+    async def hold(self, ctx: Context, obj: Object) -> None:
+        """Add the finalizer to *obj*, as `install` does."""
+        await ctx.hold(obj, self._finalizer)
+
     async def let_go(self, ctx: Context, obj: Object) -> None:
         """Release the finalizer of *obj*, and forget it."""
         await ctx.release(obj, self._finalizer)
@@ -236,7 +244,14 @@ class Installer:
         return DONE
 
     def _owner(self, key: Key) -> Owner:
-        return Owner(self.annotation, str(key), (self._digest,), digest=self._digest)
+        return Owner(
+            self.annotation,
+            str(key),
+            (self._digest,),
+            digest=self._digest,
+            origin=self.origin,
+            labels=(self._label,),
+        )
 
     def _owner_of(self, annotations: JsonObject) -> Key | None:
         named = annotations.get(self.annotation)

@@ -92,6 +92,15 @@ class Declared:
         return ObjectRef.of(self.obj)
 
 
+class Origin(StrEnum):
+    """How an object became ours, as an annotation on it says."""
+
+    CREATED = "created"
+    """We created it."""
+    ADOPTED = "adopted"
+    """It was there before, or it does not say any more that we created it."""
+
+
 class OwnerState(StrEnum):
     """What is known of another owner that an object names."""
 
@@ -127,6 +136,10 @@ class Owner:
     """Returns why an object of another owner, with these annotations, must not be taken over."""
     digest: str = ""
     """The annotation that says what was declared when a kept object was last written."""
+    origin: str = ""
+    """The annotation that says how a kept object became ours, see `Origin`."""
+    labels: tuple[str, ...] = ()
+    """Labels that go when an object is released."""
 
     def owns(self, value: str) -> bool:
         """Return whether an annotation with this value means us."""

@@ -20,7 +20,7 @@ from certwright.apply.engine.memory import Memory
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
 from certwright.clock import Clock
-from certwright.kube import ApiError, Conflict, NotFound, Resource
+from certwright.kube import ApiError, Conflict, JsonObject, NotFound, Resource
 from certwright.kube.kinds import CoreEvent, PersistentVolumeClaim
 
 ATTEMPTS: Final = 5
@@ -77,8 +77,10 @@ async def _release(run: Removal, ref: ObjectRef, resource: Resource) -> None:
         if owner is None or live is None or live.annotations.get(owner.annotation) != owner.value:
             return
         version = {"uid": live.uid, "resourceVersion": live.resource_version}
-        marks = dict.fromkeys((owner.annotation, *owner.marks))
-        patch = {"metadata": {**version, "annotations": marks}}
+        marks = dict.fromkeys((owner.annotation, *owner.marks, *filter(None, (owner.origin,))))
+        patch: JsonObject = {"metadata": {**version, "annotations": marks}}
+        if owner.labels:
+            patch["metadata"]["labels"] = dict.fromkeys(owner.labels)
         try:
             await run.cluster.patch(resource, ref.key, patch)
             return

@@ -16,6 +16,7 @@ from certwright.apply.changeset import LastWriter
 from certwright.apply.cluster import Live
 from certwright.apply.engine.adoption import handed_over, own_names
 from certwright.apply.engine.apply import Application
+from certwright.apply.engine.declared import Origin
 from certwright.apply.engine.findings import Holder, ObjectOutcome, configured, created
 from certwright.apply.engine.keptfields import value_at
 from certwright.apply.engine.leftovers import merged_metadata
@@ -37,7 +38,8 @@ class Replacement(Application):
         run, ref = self._run, self._wanted.ref
         cluster = await run.writable()
         try:
-            live = await cluster.create(self._resource, self._marked(), dry_run=run.dry_run)
+            body = self._marked(Origin.CREATED.value)
+            live = await cluster.create(self._resource, body, dry_run=run.dry_run)
         except AlreadyExists:
             existing = await self._read(fresh=True)
             if existing is None:
@@ -88,17 +90,24 @@ class Replacement(Application):
     def _mark(self) -> str:
         return self._run.owner.digest if self._run.owner is not None else ""
 
-    def _marked(self) -> JsonObject:
-        """Return the object as declared, with the digest of itself."""
-        if not self._mark:
+    @property
+    def _origin(self) -> str:
+        return self._run.owner.origin if self._run.owner is not None else ""
+
+    def _marked(self, origin: str) -> JsonObject:
+        """Return the object as declared, with the digest of itself and how it became ours."""
+        marks = {self._mark: self._digest.hex()} if self._mark else {}
+        marks |= {self._origin: origin} if self._origin else {}
+        if not marks:
             return self._desired
         metadata: Any = self._desired["metadata"]
-        annotations = {**(metadata.get("annotations") or {}), self._mark: self._digest.hex()}
+        annotations = {**(metadata.get("annotations") or {}), **marks}
         return {**self._desired, "metadata": {**metadata, "annotations": annotations}}
 
     def _sent(self, live: Live) -> Sent:
         """Return what is written for an object in this state."""
-        desired, manager = self._marked(), self._manager
+        origin = live.annotations.get(self._origin) or Origin.ADOPTED.value
+        desired, manager = self._marked(origin), self._manager
         sent = preserve(
             desired, live.obj, None, self._rules, replaces=True, scaled=_scaled(live.managed)
         )
