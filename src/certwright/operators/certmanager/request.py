@@ -142,6 +142,8 @@ class Images:
     """Prefixes of references and what replaces them; the longest that fits counts."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """``sha256:…`` by component, or ``acmesolver``."""
+    tag_suffix: str = ""
+    """Appended to the tags of all images, never to a digest."""
     pull_policy: str = ""
     pull_secrets: Sequence[str] = ()
 
@@ -186,6 +188,8 @@ class DeletionPolicy:
 
     delete_crds: bool = False
     delete_namespace: bool = False
+    keep_namespace: bool = False
+    """Whether the namespace stays even if it is ours and empty."""
     force: bool = False
     """Delete the definitions though Certificates exist."""
 
@@ -205,6 +209,8 @@ class InstallRequest:
     adopt: bool = False
     """Whether objects of an installation by others are taken over."""
     components: Mapping[Component, ComponentRequest] = field(default_factory=dict)
+    config_map_watcher: ComponentRequest | None = None
+    """What restarts workloads when their ConfigMaps change; only 0.10 has it."""
     webhook: WebhookRequest = WebhookRequest()
     images: Images = Images()
     pull_secret: PullSecret | None = None

@@ -10,7 +10,8 @@ from certwright.bundles.sources import BundleSet
 from certwright.operators.certmanager.engine.port import SourceError
 from certwright.operators.certmanager.engine.steps import Wanted, wanted_of
 from certwright.operators.certmanager.render import render
-from certwright.operators.certmanager.request import InstallRequest
+from certwright.operators.certmanager.request import InstallRequest, Naming
+from certwright.operators.certmanager.v010.layout import layout
 
 UNSUPPORTED: Final = "UnsupportedVersion"
 
@@ -48,6 +49,8 @@ class BundleSource:
 
     def wanted(self, request: InstallRequest) -> Wanted:
         """Return the objects of a request; `SourceError` if they cannot be had."""
+        if request.naming is Naming.V0_10:
+            return wanted_of(layout(request))
         try:
             bundle = self._get(request.version)
         except BundleMissing as error:

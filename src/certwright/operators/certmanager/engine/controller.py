@@ -5,35 +5,52 @@ from what it observes.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import replace
 from typing import Final, Generic, TypeVar
 
-from certwright.apply import Action
+from certwright.apply import Action, Change
 from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.keep import Installer, KeptChanges, StatusInventory
-from certwright.keep.installer import CONFIRMED
 from certwright.kube import Key, Object
 from certwright.operators.certmanager.engine.claim import Claims
+from certwright.operators.certmanager.engine.deletion import delete_in_order
 from certwright.operators.certmanager.engine.gates import EVIDENCE_SECONDS, Finding, Gates
 from certwright.operators.certmanager.engine.migration import migrate, migrations
-from certwright.operators.certmanager.engine.observed import Observed
+from certwright.operators.certmanager.engine.plan import (
+    InstallPlan,
+    labels_of,
+    seen_report,
+    unread,
+    with_copy,
+    with_pull_secret,
+)
 from certwright.operators.certmanager.engine.port import (
     InstallKind,
     InstallReport,
     Previous,
     Source,
     SourceError,
-    StepProgress,
     Trouble,
     refs_of,
 )
-from certwright.operators.certmanager.engine.preflight import Hindrance, Obstacle, preflight
+from certwright.operators.certmanager.engine.preflight import (
+    Hindrance,
+    preflight,
+)
 from certwright.operators.certmanager.engine.removal import CHALLENGE_SECONDS, Uninstaller
-from certwright.operators.certmanager.engine.steps import UPWARDS, StepOrder, Wanted, course
+from certwright.operators.certmanager.engine.steps import (
+    PREREQUISITES,
+    UPWARDS,
+    Wanted,
+    course,
+)
 from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.render import InstallStep
-from certwright.operators.certmanager.request import DeletionPolicy, InstallRequest, Management
+from certwright.operators.certmanager.request import (
+    DeletionPolicy,
+    InstallRequest,
+    Management,
+)
 from certwright.runtime import DONE, Backoff, Context, Outcome, again
 
 POLL_SECONDS: Final = 1.0
@@ -43,19 +60,9 @@ RECHECK_SECONDS: Final = 60.0
 STATUS_SECONDS: Final = 10.0
 """How often counts in the status are brought up to date while pods are replaced."""
 
+NEVER_PRUNED: Final = frozenset({"CustomResourceDefinition", "Namespace"})
+
 T = TypeVar("T", bound=Object)
-
-
-@dataclass(frozen=True, slots=True)
-class InstallPlan:
-    """What one pass is to do."""
-
-    request: InstallRequest
-    wanted: Wanted
-    course: StepOrder
-    obstacles: tuple[Obstacle, ...] = ()
-    halted: bool = False
-    """Whether nothing may be written."""
 
 
 class InstallController(Generic[T]):
@@ -93,7 +100,10 @@ class InstallController(Generic[T]):
         if obj.metadata.deletion_timestamp is not None:
             return await self._delete(ctx, obj, before)
         if (trouble := self._kind.rejected(obj)) is not None:
-            return await self._tell(ctx, obj, InstallReport(troubles=(trouble,)))
+            await self._installer.let_go(ctx, obj)
+            await self._tell(ctx, obj, InstallReport(troubles=(trouble,)))
+            return DONE
+        await self._installer.hold(ctx, obj)
         if holder := await self._claims.acquire(ctx, obj):
             report = InstallReport(holder=holder, inventory=before.inventory)
             return await self._tell(ctx, obj, report)
@@ -106,7 +116,7 @@ class InstallController(Generic[T]):
                 report = await self._install(ctx, obj, before, request)
             report = replace(report, asked=request.version)
         except SourceError as error:
-            report = _unread(before, Trouble(error.reason, str(error)))
+            report = unread(before, Trouble(error.reason, str(error)))
         return await self._tell(ctx, obj, report)
 
     # Installing
@@ -115,7 +125,9 @@ class InstallController(Generic[T]):
         self, ctx: Context, obj: T, before: Previous, request: InstallRequest
     ) -> InstallReport:
         """Read, decide, and take the steps there are to take."""
-        plan = await self._plan(before, request)
+        secret = await self._view.pull_secret(obj.key, request)
+        plan = await self._plan(before, with_pull_secret(request, secret))
+        plan = replace(plan, wanted=with_copy(plan.wanted, secret), pull_secret=secret)
         wanted = plan.wanted
         refs = [one.ref for one in wanted.objects]
         inventory = StatusInventory(ctx, obj, before.inventory, refs)
@@ -127,18 +139,19 @@ class InstallController(Generic[T]):
         if unmigrated := await self._migrate(wanted):
             report = await self._report(before, plan, inventory, [], [])
             return replace(report, unmigrated=tuple(unmigrated))
-        done: list[KeptChanges] = []
+        done: list[Change] = []
         findings = []
-        for steps in plan.course.parts():
-            if not await self._may_begin(plan, steps, findings):
+        for steps in plan.course.parts(cautious=plan.cautious):
+            if not await self._may_begin(plan, steps, findings, done):
                 break
             changes = await self._installer.install(
                 ctx, obj, inventory, wanted.of(*steps), options=NO_PRUNE, part=steps[0]
             )
             self._record(ctx, obj, changes)
-            done.append(changes)
+            done += changes.done.all.entries
             findings += await self._judge(wanted, steps)
-        if len(findings) == len(UPWARDS) and all(finding.passed for finding in findings):
+        works = len(findings) == len(UPWARDS) and all(finding.passed for finding in findings)
+        if works or (plan.cautious and not plan.course.staged and not plan.blocked):
             done += await self._prune(ctx, obj, wanted, inventory)
         return await self._report(before, plan, inventory, done, findings)
 
@@ -154,8 +167,9 @@ class InstallController(Generic[T]):
         around = replace(around, definitions=definitions, installed=before.installed)
         obstacles = preflight(request, wanted, way, around)
         if not obstacles:
-            return InstallPlan(request, wanted.in_any_order(seen.deployments), way)
-        halted = InstallPlan(request, wanted, way, obstacles, halted=True)
+            wanted = wanted.in_any_order(seen.deployments)
+            return InstallPlan(request, wanted, way, around=around)
+        halted = InstallPlan(request, wanted, way, obstacles, halted=True, around=around)
         if not way.staged or not all(one.reason.concerns_version for one in obstacles):
             return halted
         kept = replace(request, version=before.installed or way.older)
@@ -167,14 +181,14 @@ class InstallController(Generic[T]):
         unchanged = course(running.version, seen.components)
         if unchanged.staged or running.problems:
             return halted
-        return InstallPlan(kept, running, unchanged, obstacles)
+        return InstallPlan(kept, running, unchanged, obstacles, around=around)
 
     async def _announce(self, ctx: Context, obj: T, before: Previous, plan: InstallPlan) -> None:
         """Say that the version is about to change, before anything is written."""
         if before.progress is not None and before.progress.version == plan.wanted.version:
             return
         seen, now = await self._view.observe(plan.wanted), ctx.clock.now()
-        report = _seen_report(before, plan, seen, plan.course.steps[0], now)
+        report = seen_report(before, plan, seen, plan.course.steps[0], now)
         report = replace(report, inventory=before.inventory, asked=plan.request.version)
         self._record_report(ctx, obj, before, report)
         await ctx.status(obj, self._kind.status(obj, report, now))
@@ -188,9 +202,17 @@ class InstallController(Generic[T]):
         return refused
 
     async def _may_begin(
-        self, plan: InstallPlan, steps: Sequence[InstallStep], findings: Sequence[Finding]
+        self,
+        plan: InstallPlan,
+        steps: Sequence[InstallStep],
+        findings: Sequence[Finding],
+        done: Sequence[Change],
     ) -> bool:
         """Return whether it is the turn of steps: those before are over, or these have begun."""
+        if plan.blocked and not set(steps) <= set(PREREQUISITES):
+            return False
+        if plan.cautious and any(change.action is Action.FAILED for change in done):
+            return False
         if plan.course.staged:
             return all(finding.passed for finding in findings)
         if steps != (InstallStep.REGISTRATIONS,):
@@ -204,37 +226,46 @@ class InstallController(Generic[T]):
 
     async def _prune(
         self, ctx: Context, obj: T, wanted: Wanted, inventory: StatusInventory
-    ) -> list[KeptChanges]:
-        """Delete what is not wanted any more, now that what is wanted works."""
+    ) -> list[Change]:
+        """Delete what is not wanted any more, now that what is wanted works.
+
+        Definitions and namespaces stay: with them would go what users have created.
+        """
         known = {one.ref.identity for one in wanted.objects}
-        surplus = [ref for ref in refs_of(inventory.listed) if ref.identity not in known]
+        surplus = [
+            ref
+            for ref in refs_of(inventory.listed)
+            if ref.identity not in known and ref.kind not in NEVER_PRUNED
+        ]
         if not surplus or wanted.problems:
             return []
-        changes = await self._installer.install(
-            ctx, obj, inventory, wanted.objects, options=CONFIRMED
-        )
-        self._record(ctx, obj, changes)
-        return [changes]
+        changes = await delete_in_order(ctx, obj, self._installer, inventory, surplus)
+        for change in changes.entries:
+            for event in self._kind.events.changed(change, repaired=False):
+                ctx.event(obj, *event)
+        return list(changes.entries)
 
     async def _report(
         self,
         before: Previous,
         plan: InstallPlan,
         inventory: StatusInventory,
-        done: Sequence[KeptChanges],
+        done: Sequence[Change],
         findings: Sequence[Finding],
     ) -> InstallReport:
         passed = {finding.step for finding in findings if finding.passed}
         late = next((step for step in plan.course.steps if step not in passed), None)
         seen = await self._view.observe(plan.wanted)
-        report = _seen_report(before, plan, seen, late, self._view.clock.now())
-        entries = [entry for changes in done for entry in changes.done.all.entries]
+        report = seen_report(before, plan, seen, late, self._view.clock.now())
         problems = plan.wanted.problems
         return replace(
             report,
             findings=tuple(findings),
-            failed=tuple(e for e in entries if e.action in {Action.FAILED, Action.BLOCKED}),
+            failed=tuple(one for one in done if one.action in {Action.FAILED, Action.BLOCKED}),
             obstacles=plan.obstacles,
+            pull_secret=plan.pull_secret,
+            left_alone=plan.around.left_alone,
+            namespace_labels=labels_of(plan.around.namespace),
             troubles=tuple(Trouble(problem.reason, problem.message) for problem in problems),
             inventory=inventory.listed,
         )
@@ -251,10 +282,13 @@ class InstallController(Generic[T]):
                 policy = DeletionPolicy()
             report = await self._remove(ctx, obj, before, policy)
             if report.remains is not None and not report.remains.done:
-                await self._tell(ctx, obj, report)
+                later = await self._tell(ctx, obj, report)
+                if any(one.action is Action.FAILED for one in report.remains.pending):
+                    return later
                 return again(RECHECK_SECONDS if report.remains.blocked else POLL_SECONDS)
         await self._claims.hand_over(ctx, obj, successor)
         await self._installer.let_go(ctx, obj)
+        self._view.forget(obj.key)
         self._gates.forget()
         return DONE
 
@@ -266,7 +300,7 @@ class InstallController(Generic[T]):
         since = obj.metadata.deletion_timestamp
         waited = (ctx.clock.now() - since).total_seconds() if since is not None else 0.0
         patient = since is not None and waited < CHALLENGE_SECONDS
-        uninstaller = Uninstaller(self._installer, self._view.client)
+        uninstaller = Uninstaller(self._installer, self._view.client, self._kind.events.removed)
         remains = await uninstaller.remove(ctx, obj, inventory, policy, patient=patient)
         return InstallReport(
             management=Management.REMOVED,
@@ -301,7 +335,8 @@ class InstallController(Generic[T]):
         self._failures.pop(key, None)
         if any(one.reason is Hindrance.NAMESPACE_TERMINATING for one in report.obstacles):
             return again(POLL_SECONDS)
-        if report.troubles or report.obstacles or report.holder or report.unmigrated:
+        blocked = report.pull_secret is not None and report.pull_secret.blocks  # it is watched
+        if report.troubles or report.obstacles or report.holder or report.unmigrated or blocked:
             return again(RECHECK_SECONDS)
         if report.progress is not None:
             return again(STATUS_SECONDS if report.announced else POLL_SECONDS)
@@ -316,39 +351,3 @@ class InstallController(Generic[T]):
     def _record_report(self, ctx: Context, obj: T, before: Previous, report: InstallReport) -> None:
         for event in self._kind.events.reported(before, report):
             ctx.event(obj, *event)
-
-
-def _seen_report(
-    before: Previous, plan: InstallPlan, seen: Observed, step: InstallStep | None, now: datetime
-) -> InstallReport:
-    """Return a report about what is seen, with the step that is under way and since when."""
-    progress, known = None, before.progress
-    if step is not None and not plan.halted:
-        same = known is not None and (known.step, known.version) == (step, plan.wanted.version)
-        since = known.since if known is not None and same else now.replace(microsecond=0)
-        progress = StepProgress(step, plan.wanted.version, since)
-    seconds = (now - progress.since).total_seconds() if progress is not None else 0.0
-    return InstallReport(
-        request=plan.request,
-        version=plan.wanted.version,
-        installed=seen.installed_version if step is None else "",
-        was_installed=before.installed,
-        management=plan.request.management,
-        components=seen.components,
-        definitions=seen.definitions,
-        expected_components=len(plan.wanted.deployments),
-        expected_definitions=len(plan.wanted.definitions),
-        progress=progress,
-        overdue=seconds > plan.request.upgrade.step_seconds,
-    )
-
-
-def _unread(before: Previous, trouble: Trouble) -> InstallReport:
-    """Return a report of a pass that could not look at anything."""
-    return InstallReport(
-        troubles=(trouble,),
-        inventory=before.inventory,
-        installed=before.installed,
-        was_installed=before.installed,
-        progress=before.progress,
-    )

@@ -66,6 +66,7 @@ class GateReason(StrEnum):
     REFUSED = "WebhookRefusesCertificates"
     UNKNOWN = "WebhookNotChecked"
     NO_LEADER = "ControllerNotLeading"
+    UNAVAILABLE = "APIServiceNotAvailable"
 
 
 TOLD_BY_EVENTS: Final = frozenset(
@@ -123,6 +124,25 @@ def injection_gate(registrations: Sequence[JsonObject], expected: int) -> Findin
     if missing:
         return Finding(InstallStep.REGISTRATIONS, GateReason.CA_MISSING, ", ".join(missing))
     return Finding(InstallStep.REGISTRATIONS)
+
+
+def availability_gate(registrations: Iterable[JsonObject]) -> Finding:
+    """Judge whether the API server reaches what answers for an API of its own."""
+    for one in registrations:
+        if one.get("kind") != "APIService":
+            continue
+        conditions = (one.get("status") or {}).get("conditions") or ()
+        found: JsonObject = next((c for c in conditions if c.get("type") == "Available"), {})
+        if found.get("status") != "True":
+            name = str(one["metadata"]["name"])
+            said = str(found.get("message") or found.get("reason") or "")
+            return Finding(InstallStep.REGISTRATIONS, GateReason.UNAVAILABLE, name, said)
+    return Finding(InstallStep.REGISTRATIONS)
+
+
+def is_0_x(version: str) -> bool:
+    """Return whether a version is from before 1.0: little of it can be tried from outside."""
+    return version.startswith("v0.")
 
 
 def probe(name: str, *, sensible: bool) -> JsonObject:
@@ -229,13 +249,16 @@ class Gates:
             injected = injection_gate(seen.registrations, len(wanted.registrations))
             if not injected.passed:
                 return injected
+            if is_0_x(wanted.version):
+                return availability_gate(seen.registrations)
             return await self.admission(webhook, seen.registrations)
         component = COMPONENT_OF.get(step)
         if component is None or component not in wanted.deployments:
             return Finding(step)
         state = seen.component(component)
         rolled_out = rollout_gate(step, state, wanted.version)
-        if step is InstallStep.CONTROLLER and rolled_out.passed and state is not None:
+        leads = step is InstallStep.CONTROLLER and not is_0_x(wanted.version)
+        if leads and rolled_out.passed and state is not None:
             args = map(str, first_container(seen.deployments[component]).get("args") or ())
             namespace = leader_election(args, state.ref.namespace)
             return await self.leadership(state, namespace) if namespace else rolled_out

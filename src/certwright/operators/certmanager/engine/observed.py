@@ -16,11 +16,43 @@ VERSION_ANNOTATION: Final = "operators.redhat.io/cert-manager-version"
 VERSION_LABEL: Final = "app.kubernetes.io/version"
 
 
+FORMER_OWNERS: Final = frozenset({"CertManagerDeployment", "CertManager"})
+"""Kinds that earlier operators named as the owner of what they installed."""
+_CONTROLLER: Final = "cert-manager-controller"
+"""How the image of the controller of any cert-manager ends, without its tag."""
+_CONTROLLER_LABELS: Final = (
+    {"app.kubernetes.io/name": "cert-manager", "app.kubernetes.io/component": "controller"},
+    {"app": "ibm-cert-manager-controller"},
+)
+"""What tells it, too."""
+
+
+def is_inherited(obj: JsonObject) -> bool:
+    """Return whether an earlier operator installed an object for one of our custom resources."""
+    owners = obj["metadata"].get("ownerReferences") or ()
+    return any(owner.get("kind") in FORMER_OWNERS for owner in owners)
+
+
+def runs_controller(deployment: JsonObject) -> bool:
+    """Return whether a Deployment runs the controller of some cert-manager."""
+    labels = (deployment["metadata"].get("labels") or {}).items()
+    if any(labels >= told.items() for told in _CONTROLLER_LABELS):
+        return True
+    pod = _part(_part(_part(deployment, "spec"), "template"), "spec")
+    images = (str(one.get("image") or "") for one in pod.get("containers") or ())
+    return any(_image_name(image).endswith(_CONTROLLER) for image in images)
+
+
+def _image_name(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[0]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComponentState:
     """How one component runs."""
 
-    component: Component
+    component: Component | None
+    """None for what runs besides the three."""
     ref: ObjectRef
     found: bool = False
     version: str = ""
@@ -52,7 +84,7 @@ class ComponentState:
 
 
 def component_state(
-    component: Component, ref: ObjectRef, deployment: JsonObject | None
+    component: Component | None, ref: ObjectRef, deployment: JsonObject | None
 ) -> ComponentState:
     """Return how a component runs, from its Deployment."""
     if deployment is None:
@@ -147,9 +179,13 @@ def version_names(definition: JsonObject) -> frozenset[str]:
 def ca_bundles(registrations: Iterable[JsonObject]) -> list[str]:
     """Return the CA bundles of all webhooks in registrations, empty where one has none."""
     return [
-        str((webhook.get("clientConfig") or {}).get("caBundle") or "")
+        str(client.get("caBundle") or "")
         for one in registrations
-        for webhook in one.get("webhooks") or ()
+        for client in (
+            [_part(one, "spec")]
+            if one.get("kind") == "APIService"
+            else [webhook.get("clientConfig") or {} for webhook in one.get("webhooks") or ()]
+        )
     ]
 
 
@@ -161,6 +197,8 @@ class Observed:
     components: tuple[ComponentState, ...] = ()
     definitions: tuple[DefinitionState, ...] = ()
     registrations: tuple[JsonObject, ...] = ()
+    helpers: tuple[ComponentState, ...] = ()
+    """What runs besides the three components."""
 
     def component(self, component: Component) -> ComponentState | None:
         """Return how a component is; None if none is wanted."""

@@ -1,6 +1,6 @@
 """What a custom resource contributes to the engine, and the report it gets from a pass."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -10,6 +10,7 @@ from certwright.kube import JsonObject, Object
 from certwright.operators.certmanager.engine.gates import TOLD_BY_EVENTS, Finding
 from certwright.operators.certmanager.engine.observed import ComponentState, DefinitionState
 from certwright.operators.certmanager.engine.preflight import Obstacle
+from certwright.operators.certmanager.engine.pullsecret import PullSecretDecision
 from certwright.operators.certmanager.engine.steps import Wanted
 from certwright.operators.certmanager.render import InstallStep
 from certwright.operators.certmanager.request import InstallRequest, Management
@@ -100,6 +101,14 @@ class InstallReport:
     """Objects that could not be written or deleted, or wait."""
     holder: str = ""
     """Who else holds the installation; empty if we do."""
+    helpers: tuple[ComponentState, ...] = ()
+    """What runs besides the three components."""
+    pull_secret: PullSecretDecision | None = None
+    """What was decided about the Secret with which images are pulled."""
+    left_alone: tuple[ObjectRef, ...] = ()
+    """Objects that are wanted and that others provide."""
+    namespace_labels: Mapping[str, str] | None = None
+    """The labels of the namespace, if others provide it."""
     remains: Remains | None = None
     """What a removal has not done yet; None if nothing is removed."""
     inventory: Sequence[str] = ()
@@ -165,6 +174,10 @@ class Events(Protocol):
 
         *repaired*: nothing else is wanted than before, and others had changed it.
         """
+        ...
+
+    def removed(self, change: Change) -> None:
+        """Take note of an object that goes with the installation."""
         ...
 
     def reported(

@@ -10,6 +10,7 @@ from typing import Final
 
 from certwright.apply import ObjectRef
 from certwright.bundles.versions import Minor
+from certwright.kube import JsonObject
 from certwright.operators.certmanager.engine.observed import DefinitionState
 from certwright.operators.certmanager.engine.steps import StepOrder, Wanted, parsed, path
 from certwright.operators.certmanager.request import InstallRequest
@@ -58,6 +59,8 @@ class Obstacle:
     """Objects, namespaces, versions or flags it is about."""
     found: str = ""
     allowed: str = ""
+    refs: tuple[ObjectRef, ...] = ()
+    """The objects it is about, where it is about some."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +75,10 @@ class Surroundings:
     """Objects that are wanted, exist, and are not ours."""
     others: tuple[ObjectRef, ...] = ()
     """Deployments of another cert-manager, elsewhere."""
+    left_alone: tuple[ObjectRef, ...] = ()
+    """Objects that are wanted and that others provide, which is fine."""
+    namespace: JsonObject | None = None
+    """The namespace, if others provide it."""
     namespace_terminating: bool = False
     installed_in: str = ""
     """The namespace of the installation that is there; empty if there is none."""
@@ -115,7 +122,8 @@ def _namespaces(request: InstallRequest, around: Surroundings) -> Iterator[Obsta
 def _foreign(request: InstallRequest, around: Surroundings) -> Iterator[Obstacle]:
     found = around.others if request.adopt else (*around.foreign, *around.others)
     if found:
-        yield Obstacle(Hindrance.FOREIGN_INSTALLATION, tuple(map(str, found)))
+        named = tuple(map(str, found))
+        yield Obstacle(Hindrance.FOREIGN_INSTALLATION, named, refs=tuple(found))
 
 
 def _kubernetes(around: Surroundings) -> Iterator[Obstacle]:

@@ -6,7 +6,7 @@ policy says otherwise, and with them all Certificates and Issuers. Secrets stay 
 namespace goes only if we created it and others have nothing in it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -29,6 +29,7 @@ from certwright.kube.kinds import (
     Service,
     StatefulSet,
 )
+from certwright.operators.certmanager.engine.deletion import delete_in_order, not_gone
 from certwright.operators.certmanager.engine.gates import CERTIFICATE
 from certwright.operators.certmanager.engine.port import Remains, refs_of
 from certwright.operators.certmanager.overlays.bundlecopy import REGISTRATIONS
@@ -92,9 +93,12 @@ def is_foreign(kind: str, metadata: JsonObject, ours: Collection[tuple[str, str]
 class Uninstaller:
     """Removes an installation, a part in each pass until nothing is left to do."""
 
-    def __init__(self, installer: Installer, client: Client) -> None:
+    def __init__(
+        self, installer: Installer, client: Client, note: Callable[[Change], None]
+    ) -> None:
         self._installer = installer
         self._client = client
+        self._note = note
 
     async def remove(
         self,
@@ -111,7 +115,7 @@ class Uninstaller:
         if would_lose and (certificates := await self._names(CERTIFICATE)):
             return Remains(certificates=certificates)
         changes = await self._delete(ctx, obj, inventory, parts.registrations)
-        if not changes.complete:
+        if not_gone(changes):
             return Remains(_pending(changes))
         await self._neutralise(parts.definitions)
         challenges = await self._challenges() if parts.others else ()
@@ -120,8 +124,8 @@ class Uninstaller:
                 Change(ref, Action.BLOCKED) for ref in parts.others if ref.kind == "Deployment"
             )
             return Remains(waiting, challenges)
-        changes = await self._delete(ctx, obj, inventory, parts.others)
-        if not changes.complete:
+        changes = await self._delete(ctx, obj, inventory, parts.others, patient=patient)
+        if not_gone(changes):
             return Remains(_pending(changes), challenges)
         if policy.delete_crds:
             changes = await self._delete(ctx, obj, inventory, parts.definitions)
@@ -130,18 +134,27 @@ class Uninstaller:
         if not changes.complete:
             return Remains(_pending(changes), challenges)
         used_by = () if policy.delete_namespace else await self._users(parts)
-        if used_by:
+        if used_by or policy.keep_namespace:
             changes = await self._installer.release(ctx, obj, inventory, parts.namespaces)
         else:
             changes = await self._delete(ctx, obj, inventory, parts.namespaces)
         return Remains(_pending(changes), challenges, namespace_used_by=used_by)
 
     async def _delete(
-        self, ctx: Context, obj: Object, inventory: StatusInventory, refs: Sequence[ObjectRef]
+        self,
+        ctx: Context,
+        obj: Object,
+        inventory: StatusInventory,
+        refs: Sequence[ObjectRef],
+        *,
+        patient: bool = True,
     ) -> ChangeSet:
         if not refs:
             return ChangeSet()
-        return await self._installer.delete(ctx, obj, inventory, only=refs)
+        changes = await delete_in_order(ctx, obj, self._installer, inventory, refs, patient=patient)
+        for change in changes.entries:
+            self._note(change)
+        return changes
 
     async def _neutralise(self, definitions: Iterable[ObjectRef]) -> None:
         """Let definitions need no webhook to convert between their versions."""

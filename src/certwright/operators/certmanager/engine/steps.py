@@ -4,11 +4,11 @@ Steps are derived anew in each pass from what is wanted and what is observed. A 
 in the middle of an upgrade finds the objects of finished steps as they should be, and goes on.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from certwright.apply import Declared, ObjectRef
+from certwright.apply import Adopt, Declared, ObjectRef
 from certwright.bundles.versions import Minor, Release
 from certwright.kube import JsonObject
 from certwright.operators.certmanager.engine.observed import (
@@ -32,6 +32,8 @@ DOWNWARDS: Final = (
     InstallStep.MONITORS,
 )
 """The way back to an older version."""
+PREREQUISITES: Final = (InstallStep.NAMESPACE, InstallStep.DEFINITIONS, InstallStep.ROLES)
+"""What all components need."""
 WITHOUT_REGISTRATIONS: Final = tuple(s for s in UPWARDS if s is not InstallStep.REGISTRATIONS)
 
 COMPONENT_OF: Final = {
@@ -50,6 +52,8 @@ class Wanted:
     problems: tuple[Problem, ...] = ()
     deployments: Mapping[Component, ObjectRef] = field(default_factory=dict)
     """The Deployment of each component that is wanted, also if a problem keeps it as it is."""
+    helpers: tuple[ObjectRef, ...] = ()
+    """Deployments besides these."""
 
     def of(self, *steps: InstallStep) -> tuple[Declared, ...]:
         """Return the objects of some steps."""
@@ -87,6 +91,34 @@ class Wanted:
         }
         return replace(self, steps=steps)
 
+    def without(self, refs: Container[ObjectRef]) -> "Wanted":
+        """Return the same without some objects, which others provide."""
+        steps = {
+            step: tuple(one for one in objects if one.ref not in refs)
+            for step, objects in self.steps.items()
+        }
+        return replace(self, steps=steps)
+
+    def taking_over(self, refs: Iterable[ObjectRef]) -> "Wanted":
+        """Return the same with some objects taken over from what installed them."""
+        chosen = set(refs)
+        if not chosen:
+            return self
+        steps = {
+            step: tuple(
+                replace(one, rules=replace(one.rules, fall_back=False, adopt=Adopt.ALWAYS))
+                if one.ref in chosen
+                else one
+                for one in objects
+            )
+            for step, objects in self.steps.items()
+        }
+        return replace(self, steps=steps)
+
+    def with_objects(self, step: InstallStep, *objects: Declared) -> "Wanted":
+        """Return the same with further objects."""
+        return replace(self, steps={**self.steps, step: (*self.steps.get(step, ()), *objects)})
+
     def without_namespaces(self) -> "Wanted":
         """Return the same for a namespace that others provide."""
         return replace(self, steps={**self.steps, InstallStep.NAMESPACE: ()})
@@ -104,8 +136,14 @@ def wanted_of(rendered: RenderedObjects) -> Wanted:
         version=rendered.version,
         steps=steps,
         problems=rendered.problems,
-        deployments={component_of(ref.name): ref for ref in named},
+        deployments={component_of(ref.name): ref for ref in named if not is_helper(ref.name)},
+        helpers=tuple(ref for ref in named if is_helper(ref.name)),
     )
+
+
+def is_helper(name: str) -> bool:
+    """Return whether a Deployment of this name runs none of the three components."""
+    return not name.startswith("cert-manager")
 
 
 def component_of(name: str) -> Component:
@@ -151,17 +189,21 @@ class StepOrder:
     older: str = ""
     """The version it comes from, which may be a newer one; empty if there is none."""
 
-    def parts(self) -> Iterator[tuple[InstallStep, ...]]:
+    def parts(self, *, cautious: bool = False) -> Iterator[tuple[InstallStep, ...]]:
         """Yield the steps that are taken together, after what was yielded before is over.
 
         An installation is brought to the cluster at once, but for the registrations: until the
-        webhook answers, they would block writes.
+        webhook answers, they would block writes. A *cautious* one begins with what all others need.
         """
         if self.staged:
             yield from ((step,) for step in self.steps)
+            return
+        if cautious:
+            yield PREREQUISITES
+            yield tuple(step for step in WITHOUT_REGISTRATIONS if step not in PREREQUISITES)
         else:
             yield WITHOUT_REGISTRATIONS
-            yield (InstallStep.REGISTRATIONS,)
+        yield (InstallStep.REGISTRATIONS,)
 
 
 def course(version: str, components: Iterable[ComponentState], installed: str = "") -> StepOrder:

@@ -5,34 +5,35 @@ it decides: before objects are created that were not there before.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import orjson
 
 from certwright.apply import ObjectRef
-from certwright.client import Client, Selection, request
+from certwright.client import Client, request
 from certwright.clock import Clock
 from certwright.keep import Installer
 from certwright.kube import ApiError, JsonObject, Key, NotFound
 from certwright.kube.kinds import Deployment, Namespace
 from certwright.operators.certmanager.engine.observed import (
+    ComponentState,
     DefinitionState,
     Observed,
     component_state,
     definition_state,
+    is_inherited,
+    runs_controller,
 )
 from certwright.operators.certmanager.engine.port import Previous, refs_of
 from certwright.operators.certmanager.engine.preflight import Surroundings
+from certwright.operators.certmanager.engine.pullsecret import PullSecretDecision
+from certwright.operators.certmanager.engine.secretview import SecretView
 from certwright.operators.certmanager.engine.steps import Wanted
 from certwright.operators.certmanager.request import Component, InstallRequest
 from certwright.runtime import Entry
 
 CONCURRENCY: Final = 8
-CONTROLLERS: Final = "app.kubernetes.io/name=cert-manager,app.kubernetes.io/component=controller"
-"""What tells the controller of any cert-manager."""
-FORMER_OWNERS: Final = frozenset({"CertManagerDeployment", "CertManager"})
-"""Kinds that earlier operators named as the owner of what they installed."""
 _UNGUARDED: Final = frozenset({"CustomResourceDefinition", "Namespace"})
 """What may be there from before: definitions stay when an installation is removed."""
 
@@ -44,10 +45,17 @@ Foreign = Mapping[ObjectRef, JsonObject]
 class ClusterView:
     """Reads the installation from what the installer keeps, and the rest from the server."""
 
-    def __init__(self, installer: Installer, client: Client, clock: Clock) -> None:
+    def __init__(
+        self,
+        installer: Installer,
+        client: Client,
+        clock: Clock,
+        secrets: SecretView | None = None,
+    ) -> None:
         self.client = client
         self.clock = clock
         self._installer = installer
+        self._secrets = secrets
         self._definitions: dict[ObjectRef, tuple[Entry, DefinitionState]] = {}
         self._kubernetes = ""
 
@@ -73,7 +81,12 @@ class ClusterView:
                 [await self._definition(ObjectRef.of(one)) for one in wanted.definitions]
             ),
             registrations=tuple(entry.obj() for entry in registrations if entry is not None),
+            helpers=tuple([await self._helper(ref) for ref in wanted.helpers]),
         )
+
+    async def _helper(self, ref: ObjectRef) -> ComponentState:
+        entry = await self._entry(ref)
+        return component_state(None, ref, None if entry is None else entry.obj())
 
     async def _entry(self, ref: ObjectRef) -> Entry | None:
         """Return what a store has of an object; nothing if it may not be read, as writing tells."""
@@ -105,19 +118,27 @@ class ClusterView:
         namespace, ours = await self._namespace(wish.namespace)
         if namespace is not None and not ours:
             wanted = wanted.without_namespaces()
-        unknown = [
-            one.ref
+        unknown = {
+            one.ref: one.rules
             for one in wanted.objects
-            if one.ref.identity not in recorded and one.ref.kind not in _UNGUARDED
-        ]
-        foreign = await self._foreign(unknown)
-        others = () if recorded else await self._others(wish.namespace)
+            if one.ref.identity not in recorded
+            and (one.ref.kind not in _UNGUARDED or one.rules.fall_back)
+        }
+        existing = await self._existing(unknown)
+        wanted = wanted.taking_over(ref for ref, obj in existing.items() if is_inherited(obj))
+        foreign = {ref: obj for ref, obj in existing.items() if not self._is_ours(obj)}
+        left_alone = {ref for ref in foreign if unknown[ref].fall_back}
+        wanted = wanted.without(left_alone)
+        foreign = {ref: obj for ref, obj in foreign.items() if ref not in left_alone}
+        others = () if recorded else await self._others(wanted)
         places = {ref.namespace for ref in recorded.values() if ref.kind == "Deployment"}
         around = Surroundings(
             kubernetes=await self._version() if window else "",
             window=window,
             foreign=tuple(foreign),
             others=tuple(others),
+            left_alone=tuple(ref for ref in unknown if ref in left_alone),
+            namespace=namespace if not ours else None,
             namespace_terminating=bool(
                 namespace and namespace["metadata"].get("deletionTimestamp")
             ),
@@ -137,15 +158,26 @@ class ClusterView:
             return None, True
         return found, self._is_ours(found)
 
-    async def _foreign(self, refs: Sequence[ObjectRef]) -> dict[ObjectRef, JsonObject]:
-        """Return those of some objects that exist and are not ours."""
+    async def pull_secret(self, owner: Key, wish: InstallRequest) -> PullSecretDecision | None:
+        """Return what to do about the Secret with which images are pulled, if one is meant."""
+        if self._secrets is None or wish.pull_secret is None:
+            return None
+        return await self._secrets.pull_secret(owner, wish.pull_secret, wish.namespace)
+
+    def forget(self, owner: Key) -> None:
+        """Stop watching for a custom resource that is gone."""
+        if self._secrets is not None:
+            self._secrets.forget(owner)
+
+    async def _existing(self, refs: Iterable[ObjectRef]) -> dict[ObjectRef, JsonObject]:
+        """Return those of some objects that exist."""
         found: dict[ObjectRef, JsonObject] = {}
         slots = asyncio.Semaphore(CONCURRENCY)
 
         async def look(ref: ObjectRef) -> None:
             async with slots:
                 obj = await self._read(ref)
-            if obj is not None and not self._is_ours(obj):
+            if obj is not None:
                 found[ref] = obj
 
         async with asyncio.TaskGroup() as group:
@@ -163,19 +195,18 @@ class ClusterView:
             return None  # it is not there, or applying it tells
 
     def _is_ours(self, obj: JsonObject) -> bool:
-        metadata: JsonObject = obj["metadata"]
-        owners = {owner.get("kind") for owner in metadata.get("ownerReferences") or ()}
-        marked = self._installer.annotation in (metadata.get("annotations") or {})
-        return marked or bool(owners & FORMER_OWNERS)
+        marked = self._installer.annotation in (obj["metadata"].get("annotations") or {})
+        return marked or is_inherited(obj)
 
-    async def _others(self, namespace: str) -> list[ObjectRef]:
-        """Return the Deployments of cert-managers in other namespaces."""
+    async def _others(self, wanted: Wanted) -> list[ObjectRef]:
+        """Return the Deployments of other cert-managers, wherever they are."""
         found: list[ObjectRef] = []
-        async for page in self.client.pages(Deployment, Selection(labels=CONTROLLERS)):
+        own = set(wanted.deployments.values())
+        async for page in self.client.pages(Deployment):
             for item in page.items:
                 obj = orjson.loads(memoryview(item))
                 ref = ObjectRef.of({"apiVersion": "apps/v1", "kind": "Deployment", **obj})
-                if ref.namespace != namespace and not self._is_ours(obj):
+                if ref not in own and runs_controller(obj) and not self._is_ours(obj):
                     found.append(ref)
         return found
 

@@ -30,6 +30,9 @@ class DeploymentEvents:
         """Return the events about an object that was written."""
         return messages.changed_events(change, repaired=repaired)
 
+    def removed(self, change: Change) -> None:
+        """Take no note: an event about an object that is going helps none."""
+
     def reported(self, before: Previous, report: InstallReport) -> Sequence[messages.InstallEvent]:
         """Return those about the installation as a whole."""
         return messages.report_events(before, report)

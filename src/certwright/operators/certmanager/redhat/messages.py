@@ -40,6 +40,7 @@ _FINDINGS: Final = {
     " the webhook; check the namespace selectors of the webhook configurations",
     GateReason.REFUSED: "the webhook refuses a {subject} that is in order: {detail}",
     GateReason.UNKNOWN: "a {subject} could not be tried: {detail}",
+    GateReason.UNAVAILABLE: "the APIService {subject} is not available: {detail}",
     GateReason.NO_LEADER: "no pod of this version holds the Lease {subject} (held by: {detail})",
 }
 _OBSTACLES: Final = {

@@ -1,0 +1,105 @@
+"""What one pass is to do, and the report of what it saw; pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from certwright.apply import Declared, Rules
+from certwright.kube import JsonObject
+from certwright.operators.certmanager.engine.observed import Observed
+from certwright.operators.certmanager.engine.port import (
+    InstallReport,
+    Previous,
+    StepProgress,
+    Trouble,
+)
+from certwright.operators.certmanager.engine.preflight import Obstacle, Surroundings
+from certwright.operators.certmanager.engine.pullsecret import PullSecretDecision
+from certwright.operators.certmanager.engine.steps import StepOrder, Wanted
+from certwright.operators.certmanager.render import InstallStep
+from certwright.operators.certmanager.request import InstallRequest, Naming
+
+NOTHING_AROUND: Final = Surroundings()
+
+
+@dataclass(frozen=True, slots=True)
+class InstallPlan:
+    """What one pass is to do."""
+
+    request: InstallRequest
+    wanted: Wanted
+    course: StepOrder
+    obstacles: tuple[Obstacle, ...] = ()
+    halted: bool = False
+    """Whether nothing may be written."""
+    around: Surroundings = NOTHING_AROUND
+    pull_secret: PullSecretDecision | None = None
+
+    @property
+    def cautious(self) -> bool:
+        """Whether nothing runs before all that it needs is there, as users of 0.10 know it."""
+        return self.request.naming is Naming.V0_10
+
+    @property
+    def blocked(self) -> bool:
+        """Whether nothing may run yet, for want of a Secret."""
+        return self.pull_secret is not None and self.pull_secret.blocks
+
+
+def with_pull_secret(request: InstallRequest, secret: PullSecretDecision | None) -> InstallRequest:
+    """Return a request whose pods name the Secret with which their images are pulled."""
+    if secret is None or not secret.name:
+        return request
+    names = (*request.images.pull_secrets, secret.name)
+    return replace(request, images=replace(request.images, pull_secrets=names))
+
+
+def with_copy(wanted: Wanted, secret: PullSecretDecision | None) -> Wanted:
+    """Return what is wanted with the copy of the Secret with which images are pulled."""
+    if secret is None or secret.copy is None:
+        return wanted
+    # The type of a Secret cannot be changed.
+    return wanted.with_objects(InstallStep.ROLES, Declared(secret.copy, Rules(recreate=True)))
+
+
+def labels_of(namespace: JsonObject | None) -> Mapping[str, str] | None:
+    """Return the labels of a namespace that others provide; None if there is no such."""
+    return None if namespace is None else namespace["metadata"].get("labels") or {}
+
+
+def seen_report(
+    before: Previous, plan: InstallPlan, seen: Observed, step: InstallStep | None, now: datetime
+) -> InstallReport:
+    """Return a report about what is seen, with the step that is under way and since when."""
+    progress, known = None, before.progress
+    if step is not None and not plan.halted:
+        same = known is not None and (known.step, known.version) == (step, plan.wanted.version)
+        since = known.since if known is not None and same else now.replace(microsecond=0)
+        progress = StepProgress(step, plan.wanted.version, since)
+    seconds = (now - progress.since).total_seconds() if progress is not None else 0.0
+    return InstallReport(
+        request=plan.request,
+        version=plan.wanted.version,
+        installed=seen.installed_version if step is None else "",
+        was_installed=before.installed,
+        management=plan.request.management,
+        components=seen.components,
+        helpers=seen.helpers,
+        definitions=seen.definitions,
+        expected_components=len(plan.wanted.deployments),
+        expected_definitions=len(plan.wanted.definitions),
+        progress=progress,
+        overdue=seconds > plan.request.upgrade.step_seconds,
+    )
+
+
+def unread(before: Previous, trouble: Trouble) -> InstallReport:
+    """Return a report of a pass that could not look at anything."""
+    return InstallReport(
+        troubles=(trouble,),
+        inventory=before.inventory,
+        installed=before.installed,
+        was_installed=before.installed,
+        progress=before.progress,
+    )
