@@ -12,6 +12,10 @@ status.
 `steps`             which objects belong to which step, and the order of steps
 `preflight`         what stands in the way, all of it at once
 `gates`             evidence that a step has come to its end
+`pullsecret`        the Secret with which images are pulled
+`secretview`        single Secrets, watched by name
+`deletion`          in which order objects go, and what is only released
+`plan`              what a pass is to do, and what it saw
 `migration`         stored versions that the next definitions do not know
 `claim`             one custom resource holds the installation
 `removal`           what goes, in which order, and what stays

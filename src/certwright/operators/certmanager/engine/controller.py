@@ -14,7 +14,7 @@ from certwright.keep import Installer, KeptChanges, StatusInventory
 from certwright.kube import Key, Object
 from certwright.operators.certmanager.engine.claim import Claims
 from certwright.operators.certmanager.engine.deletion import delete_in_order
-from certwright.operators.certmanager.engine.gates import EVIDENCE_SECONDS, Finding, Gates
+from certwright.operators.certmanager.engine.gates import EVIDENCE_SECONDS, Finding, Gates, is_0_x
 from certwright.operators.certmanager.engine.migration import migrate, migrations
 from certwright.operators.certmanager.engine.plan import (
     InstallPlan,
@@ -339,7 +339,9 @@ class InstallController(Generic[T]):
         if report.troubles or report.obstacles or report.holder or report.unmigrated or blocked:
             return again(RECHECK_SECONDS)
         if report.progress is not None:
-            return again(STATUS_SECONDS if report.announced else POLL_SECONDS)
+            # Of 0.x all evidence is watched; of others some has to be asked for.
+            patient = RECHECK_SECONDS if is_0_x(report.version) else STATUS_SECONDS
+            return again(patient if report.announced or is_0_x(report.version) else POLL_SECONDS)
         return again(EVIDENCE_SECONDS) if report.remains is None else DONE
 
     def _record(self, ctx: Context, obj: T, changes: KeptChanges) -> None:

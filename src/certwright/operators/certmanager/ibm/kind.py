@@ -18,10 +18,10 @@ from certwright.apply import Action, Change, ObjectRef
 from certwright.kube import JsonObject
 from certwright.operators.certmanager.engine.observed import ComponentState
 from certwright.operators.certmanager.engine.port import (
+    InstallReport,
     Previous,
-    Progress,
-    Report,
     SourceError,
+    StepProgress,
     Trouble,
 )
 from certwright.operators.certmanager.engine.preflight import Hindrance
@@ -83,11 +83,13 @@ class CertManagerKind:
         return CertManagerBefore(
             inventory=status.inventory,
             installed=status.installed_version,
-            progress=Progress(step.step, step.version, step.since) if step else None,
+            progress=StepProgress(step.step, step.version, step.since) if step else None,
             status=status,
         )
 
-    def status(self, obj: CertManagerInstallation, report: Report, now: datetime) -> JsonObject:
+    def status(
+        self, obj: CertManagerInstallation, report: InstallReport, now: datetime
+    ) -> JsonObject:
         """Return the status that tells a report."""
         facts = facts_of(report)
         said, generation = summary(facts), obj.metadata.generation or 0
@@ -132,7 +134,7 @@ class CertManagerEvents:
         """Take note of an object that goes with the installation."""
         self._log.removed(change)
 
-    def reported(self, before: Previous, report: Report) -> Sequence[InstallEvent]:
+    def reported(self, before: Previous, report: InstallReport) -> Sequence[InstallEvent]:
         """Return those about the installation: what changed since the last time."""
         facts = facts_of(report)
         self._log.reported(facts)
@@ -140,7 +142,7 @@ class CertManagerEvents:
         return list(events(known, facts))
 
 
-def facts_of(report: Report) -> InstallFacts:
+def facts_of(report: InstallReport) -> InstallFacts:
     """Return what a report says, as a CertManager tells it."""
     if report.troubles and report.troubles[0].reason == _NAME:
         return InstallFacts(rejected=report.troubles[0].message)
@@ -177,7 +179,7 @@ def _lacks_label(labels: Mapping[str, str] | None) -> bool:
     return labels is not None and labels.get(NO_VALIDATION) != "true"
 
 
-def _duplicates(report: Report) -> list[tuple[str, ObjectRef]]:
+def _duplicates(report: InstallReport) -> list[tuple[str, ObjectRef]]:
     return [
         ("cert-manager-controller", ref)
         for obstacle in report.obstacles
@@ -186,7 +188,7 @@ def _duplicates(report: Report) -> list[tuple[str, ObjectRef]]:
     ]
 
 
-def _troubles(report: Report) -> list[tuple[str, str]]:
+def _troubles(report: InstallReport) -> list[tuple[str, str]]:
     told_otherwise = {Hindrance.FOREIGN_INSTALLATION, Hindrance.NAMESPACE_TERMINATING}
     found = [(one.reason, one.message) for one in report.troubles]
     return found + [
@@ -196,7 +198,7 @@ def _troubles(report: Report) -> list[tuple[str, str]]:
     ]
 
 
-def _terminating(report: Report) -> list[Change]:
+def _terminating(report: InstallReport) -> list[Change]:
     return [
         Change(ObjectRef("v1", "Namespace", "", name), Action.BLOCKED, messages.TERMINATING)
         for obstacle in report.obstacles
@@ -205,7 +207,7 @@ def _terminating(report: Report) -> list[Change]:
     ]
 
 
-def _webhook_problem(report: Report) -> str:
+def _webhook_problem(report: InstallReport) -> str:
     found = {finding.step: finding for finding in report.findings}
     for step in _OF_WEBHOOK:
         if step not in found:

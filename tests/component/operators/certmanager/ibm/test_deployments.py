@@ -3,14 +3,19 @@
 from typing import Any
 
 import pytest
-from tests.component.operators.certmanager.ibm.conftest import HERE, Ibm
+from tests.component.operators.certmanager.ibm.conftest import CM, HERE, Ibm
 
+from certwright.api.certmanagers import CertManagerInstallation
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Deployment
+from certwright.operators.certmanager.ibm.adapter import install_request
 from certwright.operators.certmanager.v010.layout import layout
 
 CONTROLLER, WATCHER = "cert-manager-controller", "configmap-watcher"
-TEMPLATE = ("spec", "template", "spec")
+ELSEWHERE = (
+    "The service cert-manager-controller is already deployed as other/cm. Please remove it if"
+    " you want this version of cert-manager-controller to be deployed."
+)
 
 
 def part(obj: Any, path: tuple[Any, ...]) -> Any:
@@ -48,7 +53,7 @@ async def test_both_deployments_are_created_as_declared(ibm: Ibm) -> None:
         ("/spec/template/spec/serviceAccountName", "default"),
         ("/spec/template/spec/containers/0/env/1/value", "false"),
         ("/spec/template/spec/containers/0/livenessProbe/initialDelaySeconds", 1),
-        ("/spec/template/spec/containers/0/resources/limits/cpu", "1m"),
+        ("/spec/template/spec/containers/0/resources/limits/cpu", "2"),
         ("/spec/template/spec/containers/0/securityContext/privileged", True),
     ],
 )
@@ -122,8 +127,9 @@ async def test_without_a_registry_the_default_is_back(ibm: Ibm) -> None:
 async def test_the_postfix_is_appended_once(ibm: Ibm) -> None:
     await ibm.installed(imagePostFix="-amd64")
     for number in range(10):
-        await ibm.change(labels={"pass": str(number)})
-        await ibm.settle()
+        mark = {"metadata": {"annotations": {"example.com/pass": str(number)}}}
+        await ibm.cluster.patch(CM, "default", mark)
+        assert (await ibm.settle()).writes == 0
     assert (await ibm.container(CONTROLLER))["image"].endswith(":0.10.0-amd64")
     assert (await ibm.container(WATCHER))["image"].endswith(":3.3.0-amd64")
 
@@ -172,10 +178,7 @@ async def test_another_cert_manager_is_named_and_not_deleted(
     assert await ibm.find(Deployment, "other/cm")
     assert await ibm.deployment(CONTROLLER) is None
     assert await ibm.text() == "Error deploying cert-manager"
-    assert await ibm.events("Failed") == [
-        "The service cert-manager-controller is already deployed as other/cm. Please remove it if"
-        " you want this version of cert-manager-controller to be deployed."
-    ]
+    assert await ibm.events("Failed") == [ELSEWHERE]
     assert (await ibm.conditions())["Conflict"] == "True/AlreadyDeployed"
     await ibm.cluster.delete(Deployment, "other/cm")
     await ibm.until_ready()
@@ -193,9 +196,6 @@ async def test_a_deployment_that_is_deleted_comes_back(ibm: Ibm) -> None:
 
 async def test_all_objects_of_the_layout_are_in_the_inventory(ibm: Ibm) -> None:
     await ibm.installed(enableWebhook=True)
-    from certwright.api.certmanagers import CertManagerInstallation  # noqa: PLC0415
-    from certwright.operators.certmanager.ibm.adapter import install_request  # noqa: PLC0415
-
     found = await ibm.cluster.get(CertManagerInstallation, "default")
     wanted = {one.ref.id for one in layout(install_request(found)).objects()}
     assert set((await ibm.status())["inventory"]) == wanted

@@ -17,8 +17,10 @@ from certwright.kube.kinds import (
     ServiceAccount,
 )
 from certwright.operators.certmanager.v010.definitions import definitions
+from certwright.operators.certmanager.v010.names import watcher_labels
 
-CONTROLLER = "cert-manager-controller"
+CONTROLLER, WATCHER = "cert-manager-controller", "configmap-watcher"
+ORIGIN = "operators.redhat.io/origin"
 ISSUER = Resource("certmanager.k8s.io", "v1alpha1", "Issuer", "issuers")
 ORDER = [
     "MutatingWebhookConfiguration",
@@ -55,7 +57,6 @@ async def test_all_goes_in_order_and_certificates_stay(ibm: Ibm) -> None:
     await ibm.installed(enableWebhook=True, pullSecret={"name": "my", "namespace": "src"})
     await ibm.secret(f"{HERE}/issued")
     issuer = {"apiVersion": ISSUER.api_version, "kind": "Issuer"}
-    ibm.cluster.server.define([], "test")
     deleted = await remove(ibm)
     assert await ibm.find(CM, "default") is None
     kinds = [told(call) for call in deleted if call.resource.kind != "Lease"]
@@ -129,9 +130,9 @@ async def test_what_is_gone_already_is_noted_and_ignored(
     ibm.running = None
     await ibm.advance(60)
     assert await ibm.find(CM, "default") is None
-    (line,) = [one for one in capsys.readouterr().out.splitlines() if "already gone" in one]
+    lines = [one for one in capsys.readouterr().out.splitlines() if "already gone" in one]
+    (line,) = [one for one in lines if "ClusterRole cert-manager" in one]
     assert "v=1" in line
-    assert "ClusterRole cert-manager" in line
 
 
 @pytest.mark.scenario("CM-53")
@@ -150,13 +151,22 @@ async def test_a_conflict_does_not_hold_up_a_deletion(ibm: Ibm) -> None:
 @pytest.mark.scenario("CM-54")
 async def test_an_adopted_deployment_survives_without_our_marks(ibm: Ibm) -> None:
     await ibm.namespace(HERE)
-    labels = {"app.kubernetes.io/name": "mine"}
-    await ibm.cluster.create(elsewhere(HERE, "configmap-watcher", "watcher:1", **labels))
+    await ibm.cluster.create(elsewhere(HERE, WATCHER, "watcher:1", **watcher_labels()))
+    before = await ibm.deployment(WATCHER)
     await ibm.installed()
-    adopted = await ibm.deployment("configmap-watcher")
-    assert adopted["metadata"]["annotations"]["operators.redhat.io/origin"] == "created"
+    adopted = await ibm.deployment(WATCHER)
+    assert adopted["metadata"]["uid"] == before["metadata"]["uid"]
+    assert adopted["metadata"]["annotations"][ORIGIN] == "adopted"
+    assert (await ibm.container(WATCHER))["args"] == ["--v=0"]
     await remove(ibm)
     assert await ibm.find(CM, "default") is None
+    assert await ibm.deployment(CONTROLLER) is None
+    left = (await ibm.deployment(WATCHER))["metadata"]
+    assert left["uid"] == before["metadata"]["uid"]
+    assert "ownerReferences" not in left
+    assert left["labels"] == watcher_labels()
+    marks = [name for name in left["annotations"] if name.startswith("operators.redhat.io/")]
+    assert marks == ["operators.redhat.io/cert-manager-version"]
 
 
 @pytest.mark.scenario("CM-55")

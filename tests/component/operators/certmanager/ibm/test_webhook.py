@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.component.operators.certmanager.ibm.conftest import BUNDLE, HERE, REGISTRATIONS, Ibm
+from tests.component.operators.certmanager.ibm.conftest import HERE, REGISTRATIONS, Ibm
 
 from certwright.kube import Resource
 from certwright.kube.kinds import (
@@ -116,19 +116,19 @@ async def test_a_service_of_others_stays_and_is_named(ibm: Ibm) -> None:
 
 @pytest.mark.scenario("CM-45")
 async def test_switched_to_and_fro_exactly_what_is_wanted_remains(ibm: Ibm) -> None:
-    slowly(ibm, 10)
+    slowly(ibm, 3)
     await ibm.installed()
     refused = 0.0
     for wanted in (True, False, True, False, True):
         await ibm.change(enableWebhook=wanted)
-        for _ in range(4):
+        for _ in range(2):
             await asyncio.sleep(0.5)
             registered = await ibm.find(ValidatingWebhookConfiguration, NAME)
             pods = ((await ibm.deployment(NAME)) or {}).get("status") or {}
             refused += 0.5 if registered and not pods.get("availableReplicas") else 0.0
     await ibm.until_ready()
     assert len(await there(ibm)) == len(ALL)
-    assert refused <= 10.0
+    assert refused <= 3.0
     await ibm.change(enableWebhook=False)
     await ibm.advance(30)
     assert await there(ibm) == []
@@ -139,7 +139,7 @@ async def test_damaged_rules_are_restored_and_the_authority_stays(ibm: Ibm) -> N
     await ibm.installed(enableWebhook=True)
     kind = ValidatingWebhookConfiguration
     before = await ibm.find(kind, NAME)
-    assert before["webhooks"][0]["clientConfig"]["caBundle"] == BUNDLE
+    assert before["webhooks"][0]["clientConfig"]["caBundle"]
     damaged: Any = [{**before["webhooks"][0], "rules": [], "failurePolicy": "Ignore"}]
     ibm.played_010.injects = False
     await ibm.cluster.patch(kind, NAME, {"webhooks": damaged})
