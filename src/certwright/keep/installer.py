@@ -99,7 +99,8 @@ class Installer:
     given. Yield `cache`
     from the operator, and name `channel` in its controller: drift is sent there, and with
     *statuses* also what changes nothing but the status of an object. An object of the set says
-    whether we created or adopted it, see `Origin`.
+    whether we created or adopted it, see `ObjectOrigin`. *aliases* are names of other owners that
+    hand their objects over to ours.
     """
 
     def __init__(
@@ -111,13 +112,16 @@ class Installer:
         target: Client | None = None,
         statuses: bool = False,
         finalizer: str = "",
+        aliases: Collection[str] = (),
     ) -> None:
         client = target or host.client
         self.channel = Channel()
         self.cache = Cache(client, field_managers=[name], rng=host.rng)
+        self.field_manager = name
         self._label, self._name = f"{domain}/kept-by", name
         self.annotation, self._digest = f"{domain}/owner", f"{domain}/digest"
         self.origin = f"{domain}/origin"
+        self._aliases = frozenset(aliases)
         self._finalizer = finalizer or f"{domain}/{name}"
         self._backoff = Backoff(0.1, 300.0, rng=host.rng)
         states = SetStates(_Installed)
@@ -248,6 +252,7 @@ class Installer:
             self.annotation,
             str(key),
             (self._digest,),
+            aliases=self._aliases.__contains__,
             digest=self._digest,
             origin=self.origin,
             labels=(self._label,),

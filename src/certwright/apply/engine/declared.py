@@ -92,7 +92,7 @@ class Declared:
         return ObjectRef.of(self.obj)
 
 
-class Origin(StrEnum):
+class ObjectOrigin(StrEnum):
     """How an object became ours, as an annotation on it says."""
 
     CREATED = "created"
@@ -137,7 +137,7 @@ class Owner:
     digest: str = ""
     """The annotation that says what was declared when a kept object was last written."""
     origin: str = ""
-    """The annotation that says how a kept object became ours, see `Origin`."""
+    """The annotation that says how a kept object became ours, see `ObjectOrigin`."""
     labels: tuple[str, ...] = ()
     """Labels that go when an object is released."""
 

@@ -16,7 +16,7 @@ from certwright.apply.changeset import LastWriter
 from certwright.apply.cluster import Live
 from certwright.apply.engine.adoption import handed_over, own_names
 from certwright.apply.engine.apply import Application
-from certwright.apply.engine.declared import Origin
+from certwright.apply.engine.declared import ObjectOrigin
 from certwright.apply.engine.findings import Holder, ObjectOutcome, configured, created
 from certwright.apply.engine.keptfields import value_at
 from certwright.apply.engine.leftovers import merged_metadata
@@ -38,7 +38,7 @@ class Replacement(Application):
         run, ref = self._run, self._wanted.ref
         cluster = await run.writable()
         try:
-            body = self._marked(Origin.CREATED.value)
+            body = self._marked(ObjectOrigin.CREATED.value)
             live = await cluster.create(self._resource, body, dry_run=run.dry_run)
         except AlreadyExists:
             existing = await self._read(fresh=True)
@@ -106,7 +106,7 @@ class Replacement(Application):
 
     def _sent(self, live: Live) -> Sent:
         """Return what is written for an object in this state."""
-        origin = live.annotations.get(self._origin) or Origin.ADOPTED.value
+        origin = live.annotations.get(self._origin) or ObjectOrigin.ADOPTED.value
         desired, manager = self._marked(origin), self._manager
         sent = preserve(
             desired, live.obj, None, self._rules, replaces=True, scaled=_scaled(live.managed)

@@ -49,6 +49,8 @@ CLAIMANTS: Final = {
     "CertManager": GroupVersionKind("operator.ibm.com", "v1alpha1", "CertManager"),
 }
 """The kinds that can hold the installation."""
+CLAIMANT_NAMES: Final = (NAME, "default")
+"""The names of those objects. One hands its installation over to the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,9 @@ def certmanager_operator(settings: CertManagerSettings) -> Operator:
     """Return what installs cert-manager for CertManagerDeployments."""
 
     def build(host: OperatorHost) -> Iterator[Part]:
-        installer = Installer(host, FIELD_MANAGER, domain=GROUP, statuses=True)
+        installer = Installer(
+            host, FIELD_MANAGER, domain=GROUP, statuses=True, aliases=CLAIMANT_NAMES
+        )
         controller = InstallController(
             DeploymentKind(settings.environment),
             settings.source,

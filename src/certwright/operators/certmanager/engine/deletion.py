@@ -10,7 +10,7 @@ from typing import Final
 
 from certwright.apply import Action, Change, ChangeSet, ObjectRef
 from certwright.apply.cluster import Live
-from certwright.apply.engine.declared import Origin
+from certwright.apply.engine.declared import ObjectOrigin
 from certwright.apply.engine.deleterules import DeleteRules
 from certwright.keep import Installer, StatusInventory
 from certwright.kube import ApiError, Object
@@ -100,11 +100,11 @@ async def _is_adopted(installer: Installer, ref: ObjectRef) -> bool:
         entry = await installer.entry(ref)
     except ApiError:
         return False  # deleting it tells
-    return entry is not None and entry.annotations.get(installer.origin) == Origin.ADOPTED
+    return entry is not None and entry.annotations.get(installer.origin) == ObjectOrigin.ADOPTED
 
 
 def _reason_to_keep(installer: Installer, live: Live) -> str:
     if installer.annotation not in live.annotations:
         return "it does not carry our mark: others may have replaced it"
-    adopted = live.annotations.get(installer.origin) == Origin.ADOPTED
+    adopted = live.annotations.get(installer.origin) == ObjectOrigin.ADOPTED
     return "it was there before the installation" if adopted else ""

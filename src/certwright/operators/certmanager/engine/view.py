@@ -195,8 +195,11 @@ class ClusterView:
             return None  # it is not there, or applying it tells
 
     def _is_ours(self, obj: JsonObject) -> bool:
-        marked = self._installer.annotation in (obj["metadata"].get("annotations") or {})
-        return marked or is_inherited(obj)
+        metadata: JsonObject = obj["metadata"]
+        marked = self._installer.annotation in (metadata.get("annotations") or {})
+        # What a removal leaves, definitions above all, loses its mark, and was written by us.
+        writers = {entry.get("manager") for entry in metadata.get("managedFields") or ()}
+        return marked or self._installer.field_manager in writers or is_inherited(obj)
 
     async def _others(self, wanted: Wanted) -> list[ObjectRef]:
         """Return the Deployments of other cert-managers, wherever they are."""

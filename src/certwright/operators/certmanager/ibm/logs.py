@@ -13,8 +13,6 @@ Values of fields are not logged: they may be secret. Paths are.
 
 from typing import Any, Final
 
-import structlog
-
 from certwright.apply import Action, Change
 from certwright.kube import Key
 from certwright.operators.certmanager.engine.pullsecret import PullSecretState
@@ -44,10 +42,12 @@ class InstallLog:
     def __init__(self, verbosity: int = 1) -> None:
         self._verbosity = verbosity
         self._passes = 0
+        self._log: Any = None
 
-    def begin(self, key: Key) -> None:
-        """Note that a pass begins."""
+    def begin(self, log: Any, key: Key) -> None:
+        """Note that a pass begins; its lines go to *log*, that of its context."""
         self._passes += 1
+        self._log = log.bind(logger=LOGGER, reconcile=self._passes)
         self._write(0, "Reconciling CertManager", name=key.name)
 
     def not_found(self) -> None:
@@ -111,5 +111,4 @@ class InstallLog:
 
     def _write(self, level: int, line: str, **values: Any) -> None:
         if level <= self._verbosity:
-            log = structlog.get_logger().bind(logger=LOGGER, v=level, reconcile=self._passes)
-            log.info(line, **values)
+            self._log.info(line, v=level, **values)

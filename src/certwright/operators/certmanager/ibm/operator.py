@@ -25,6 +25,7 @@ from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.ibm.adapter import FINALIZER, NAME
 from certwright.operators.certmanager.ibm.kind import CertManagerKind
 from certwright.operators.certmanager.operator import (
+    CLAIMANT_NAMES,
     CLAIMANTS,
     DEADLINE,
     claim_watch,
@@ -70,7 +71,14 @@ def certmanager_cr_operator(settings: CertManagerCrSettings) -> Operator:
     """Return what installs cert-manager for CertManagers."""
 
     def build(host: OperatorHost) -> Iterator[Part]:
-        installer = Installer(host, FIELD_MANAGER, domain=GROUP, statuses=True, finalizer=FINALIZER)
+        installer = Installer(
+            host,
+            FIELD_MANAGER,
+            domain=GROUP,
+            statuses=True,
+            finalizer=FINALIZER,
+            aliases=CLAIMANT_NAMES,
+        )
         kind = CertManagerKind(settings.environment, settings.verbosity)
         secrets = SecretView(installer.cache, installer.channel.send)
         controller = InstallController(
@@ -85,7 +93,7 @@ def certmanager_cr_operator(settings: CertManagerCrSettings) -> Operator:
         )
 
         async def reconcile(ctx: Context, key: Key) -> Outcome:
-            kind.log.begin(key)
+            kind.log.begin(ctx.log, key)
             if ctx.store(CertManagerInstallation).get(key) is None:
                 kind.log.not_found()
             return await controller.reconcile(ctx, key)

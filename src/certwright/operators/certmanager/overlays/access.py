@@ -50,8 +50,9 @@ def pull_secrets(copy: BundleCopy, request: InstallRequest) -> None:
     Secrets of its own on some platforms, so a kept ServiceAccount leaves it as it is.
     """
     names = [*request.images.pull_secrets]
-    if request.pull_secret is not None and request.pull_secret.name not in names:
-        names.append(request.pull_secret.name)
+    given = request.pull_secret
+    if given is not None and given.required and given.name not in names:
+        names.append(given.name)
     if names:
         for one in copy.components():
             one.pod["imagePullSecrets"] = [{"name": name} for name in names]

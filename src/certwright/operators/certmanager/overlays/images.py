@@ -36,7 +36,8 @@ def located(reference: str, images: Images, component: str) -> str:
         name = f"{images.registry.rstrip('/')}/{name.rpartition('/')[2]}"
     name = _mirrored(name, images.mirrors)
     digest = images.digests.get(component, "")
-    return f"{name}{tag}{'@' if digest else ''}{digest}"
+    suffix = images.tag_suffix if tag and not digest else ""
+    return f"{name}{tag}{suffix}{'@' if digest else ''}{digest}"
 
 
 def image_places(copy: BundleCopy, images: Images) -> list[Problem]:
@@ -55,7 +56,8 @@ def image_places(copy: BundleCopy, images: Images) -> list[Problem]:
 
 def solver_image(images: Images, version: str, bundled: str) -> str:
     """Return the image that answers HTTP-01 challenges; empty if the built-in one is meant."""
-    if not (images.registry or images.mirrors or SOLVER in images.digests):
+    moved = images.registry or images.mirrors or images.tag_suffix
+    if not (moved or SOLVER in images.digests):
         return ""
     release = version.partition("-")[0]  # what follows names a build of the bundle
     return located(bundled or f"{_RELEASED}{SOLVER}:{release}", images, SOLVER)

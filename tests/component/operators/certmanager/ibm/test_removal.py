@@ -12,6 +12,7 @@ from certwright.kube.kinds import (
     ClusterRoleBinding,
     CustomResourceDefinition,
     Deployment,
+    Lease,
     Namespace,
     Secret,
     ServiceAccount,
@@ -183,4 +184,6 @@ async def test_deleted_and_created_at_once_there_is_one_installation(ibm: Ibm) -
     await ibm.until_ready()
     assert await ibm.deployment(CONTROLLER)
     assert (await ibm.conditions())["Ready"] == "True/Deployed"
-    assert len((await ibm.status())["inventory"]) == (await ibm.status())["managedResources"]
+    claim = await ibm.find(Lease, "kube-system/cert-manager-install-claim")
+    assert claim["spec"]["holderIdentity"] == f"CertManager/default/{new['metadata']['uid']}"
+    assert (await ibm.status())["managedResources"] == 19

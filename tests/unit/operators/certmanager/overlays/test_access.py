@@ -65,7 +65,9 @@ def test_components_may_share_an_account() -> None:
 
 
 def test_pods_pull_with_secrets() -> None:
-    view = rendered(images=Images(pull_secrets=["a"]), pull_secret=PullSecret(name="b"))
+    view = rendered(
+        images=Images(pull_secrets=["a"]), pull_secret=PullSecret(name="b", required=True)
+    )
     for component in Component:
         assert view.pod(component)["imagePullSecrets"] == [{"name": "a"}, {"name": "b"}]
     assert "imagePullSecrets" not in rendered().pod()
