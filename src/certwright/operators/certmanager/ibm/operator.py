@@ -29,12 +29,13 @@ from certwright.operators.certmanager.operator import (
     CLAIMANTS,
     DEADLINE,
     claim_watch,
-    rules,
 )
+from certwright.operators.certmanager.permissions import own_rules
 from certwright.operators.certmanager.redhat.kind import FIELD_MANAGER
 from certwright.operators.certmanager.v010.roles import RULES
 from certwright.runtime import (
     Backoff,
+    Channel,
     Context,
     Controller,
     Entry,
@@ -65,6 +66,8 @@ class CertManagerCrSettings:
     """How much is logged, from 0 to 4."""
     operand_rules: Sequence[PolicyRule] = ()
     """What cert-manager itself may do, besides the rules of 0.10."""
+    channels: Sequence[Channel] = ()
+    """What else wakes the controller, such as a `BundleLibrary`."""
 
 
 def certmanager_cr_operator(settings: CertManagerCrSettings) -> Operator:
@@ -104,7 +107,7 @@ def certmanager_cr_operator(settings: CertManagerCrSettings) -> Operator:
             reconcile,
             name=CONTROLLER,
             field_manager=FIELD_MANAGER,
-            channels=[installer.channel],
+            channels=[installer.channel, *settings.channels],
             watches=[mapped(claim_watch(), _wake_holder)],
             predicate=any_of(generation_changed, annotations_changed),
             workers=1,
@@ -121,7 +124,7 @@ def _wake_holder(_claim: Entry) -> Iterable[Key]:
 
 def _rules() -> Iterator[PolicyRule]:
     """Yield what the operator needs: what it writes, and what it grants to 0.10."""
-    yield from rules()
+    yield from own_rules()
     yield allow(APIService, "get", "list", "watch", "create", "update", "patch", "delete")
     yield allow(Secret, "get", "list", "watch", "create", "update", "patch", "delete")
     for rule in RULES:
