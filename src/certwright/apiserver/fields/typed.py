@@ -112,6 +112,9 @@ def _owned(value: Any, schema: Schema, *, named: bool) -> FieldSet | None:
     if isinstance(value, dict):
         properties = schema.properties
         for name, part in value.items():
+            if not isinstance(part, (dict, list)):  # a leaf, whatever its schema
+                fields[f"f:{name}"] = {}
+                continue
             known = properties.get(name)
             below = _owned(part, known or child(schema, name), named=known is not None)
             if below is not None:
@@ -132,7 +135,8 @@ def everything(value: Any, schema: Schema) -> FieldSet:
     fields: FieldSet = {".": {}}
     if isinstance(value, dict):
         for name, part in value.items():
-            fields[f"f:{name}"] = everything(part, child(schema, name))
+            nested = isinstance(part, (dict, list))
+            fields[f"f:{name}"] = everything(part, child(schema, name)) if nested else {}
     else:
         item_schema = schema.items or DEDUCED
         for step, items in steps(value, schema).items():
@@ -227,9 +231,11 @@ def _map_mismatches(value: dict[str, Any], schema: Schema, *, open_: bool) -> It
         if closed and name not in schema.properties:
             yield f".{name}: field not declared in schema"
             return
-        if part is not None:
-            for mismatch in _mismatches(part, child(schema, name), open_=open_):
-                yield f".{name}{mismatch}"
+        node = child(schema, name)
+        if part is None or (type(part) is str and node.type == "string"):
+            continue  # the latter nearly always
+        for mismatch in _mismatches(part, node, open_=open_):
+            yield f".{name}{mismatch}"
 
 
 def _list_mismatches(value: list[Any], schema: Schema, *, open_: bool) -> Iterator[str]:
