@@ -327,7 +327,8 @@ def _collected(refusals: list[ApiError], webhook: AdmissionWebhook) -> Iterator[
 
 def equivalent_kinds(backend: Backend, kind: ServedKind) -> Iterator[ServedKind]:
     """Yield the other versions in which the objects of a kind are served."""
-    home = backend.registry.collection(kind)
+    home, plural = backend.registry.collection(kind), kind.resource.plural
     for other in backend.registry:
-        if other is not kind and backend.registry.collection(other) is home:
+        same_name = other.resource.plural == plural and other is not kind
+        if same_name and backend.registry.collection(other) is home:
             yield other

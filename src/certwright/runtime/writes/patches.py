@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import msgspec
+import orjson
 from msgspec import Struct
 
 from certwright.kube import JsonObject
@@ -31,12 +32,22 @@ def status_patch(live: JsonObject, new: JsonObject | Struct) -> JsonObject | Non
     if isinstance(new, Struct):
         before = _as_seen_by(type(new), before)
         new = msgspec.to_builtins(new)
+    if _is_same(before, new):
+        return None
     change = create_merge_patch(_without_nulls(before), _without_nulls(new))
     if not change:
         return None
     metadata = live["metadata"]
     precondition = {"uid": metadata["uid"], "resourceVersion": metadata["resourceVersion"]}
     return {"metadata": precondition, "status": change}
+
+
+def _is_same(before: JsonObject, new: JsonObject) -> bool:
+    """Return whether two statuses are the same letter by letter, as nearly all are."""
+    try:
+        return orjson.dumps(before) == orjson.dumps(new)
+    except orjson.JSONEncodeError:
+        return False
 
 
 def _without_nulls(value: Any) -> Any:
