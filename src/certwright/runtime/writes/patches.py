@@ -42,7 +42,7 @@ def status_patch(live: JsonObject, new: JsonObject | Struct) -> JsonObject | Non
     return {"metadata": precondition, "status": change}
 
 
-def _is_same(before: JsonObject, new: JsonObject) -> bool:
+def _is_same(before: JsonObject, new: object) -> bool:
     """Return whether two statuses are the same letter by letter, as nearly all are."""
     try:
         return orjson.dumps(before) == orjson.dumps(new)
