@@ -22,6 +22,8 @@ ADVICE: Final[dict[str, str]] = {
     GateReason.REFUSED: "look at the logs of the webhook, and for other policies that refuse it",
     GateReason.UNKNOWN: "the one who asks may lack the right to create Certificates in the"
     " namespace default",
+    GateReason.UNAVAILABLE: "look at the pods and the Service of the webhook: the API server"
+    " reaches it there; if it does not trust it, look at the cainjector",
     GateReason.NO_LEADER: "a new leader takes the Lease when the old one lets go of it, after a"
     " minute at the latest; if none does, look at the logs of the controller, and whether its"
     " ServiceAccount may write Leases",
