@@ -26,6 +26,7 @@ class Task(msgspec.Struct, frozen=True):
     server: str = ""
     kubeconfig: str = ""
     namespace: str = ""
+    folder: str = ""
     objects: int = 10_000
     events: int = 20_000
     last_version: int = 0

@@ -9,6 +9,7 @@ from bench.suite import (
     growth,
     http,
     idle,
+    install,
     issue_path,
     issuing,
     large,
@@ -39,4 +40,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "issue-path": issue_path.run,
     "issuing": issuing.run,
     "webhook": webhook.run,
+    "install": install.run,
 }

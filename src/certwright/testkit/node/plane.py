@@ -35,6 +35,7 @@ async def control_plane_with_node(
     images: Mapping[str, Program] | None = None,
     settings: NodeSettings = NodeSettings(),  # noqa: B008 - a value
     controllers: Sequence[str] = (*CONTROLLERS, *WORKLOAD_CONTROLLERS),
+    apiserver_flags: Sequence[str] = (),
 ) -> AsyncIterator[PlaneWithNode]:
     """Run a control plane whose pods run on this machine, for the duration of the context.
 
@@ -49,7 +50,10 @@ async def control_plane_with_node(
         plane = await stack.enter_async_context(
             control_plane(
                 controllers=controllers,
-                apiserver_flags=[f"--egress-selector-config-file={configuration}"],
+                apiserver_flags=[
+                    f"--egress-selector-config-file={configuration}",
+                    *apiserver_flags,
+                ],
                 service_accounts=True,
             )
         )
