@@ -166,6 +166,16 @@ class CachedLive(Live):
         """What tells this state of the object from others."""
         return self._entry.meta.resource_version
 
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """The labels."""
+        return self._entry.meta.labels
+
+    @cached_property
+    def annotations(self) -> dict[str, str]:
+        """The annotations."""
+        return self._entry.annotations
+
     @property
     def deleting(self) -> bool:
         """Whether the object is about to go."""

@@ -10,20 +10,21 @@
 `examples/kept.py` is a whole operator.
 """
 
+import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from certwright.apply import ChangeSet, Declared, ObjectRef, ObjectSet, Owner, PruneOptions
+from certwright.apply import Action, ChangeSet, Declared, ObjectRef, ObjectSet, Owner, PruneOptions
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.engine.memory import digest_of
 from certwright.client import Client
 from certwright.keep.drift import Drift
 from certwright.keep.keptset import Confirmation, DeclaredSet, KeptChanges, KeptSets, OutOfDate
-from certwright.keep.state import SetState, SetStates
+from certwright.keep.state import Fingerprint, SetState, SetStates
 from certwright.keep.stores import TargetStores
 from certwright.kube import Conflict, JsonObject, Key, NotFound, Object, key_of
 from certwright.runtime import (
@@ -67,6 +68,11 @@ class StatusInventory:
         """Return what the status lists."""
         return self._refs
 
+    def lists(self, changes: KeptChanges) -> bool:
+        """Return whether all objects that were applied are entered."""
+        known = {ref.identity for ref in self._refs}
+        return all(entry.ref.identity in known for entry in changes.done.applied.entries)
+
     async def add(self, refs: Collection[ObjectRef]) -> None:
         """Enter objects that are about to be created; no call if all are known."""
         known = {ref.identity: ref for ref in self._refs}
@@ -85,11 +91,42 @@ class StatusInventory:
             self._refs = refs
 
 
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A part that was found as declared."""
+
+    given: tuple[JsonObject | Declared, ...]
+    """What was declared."""
+    seen: Fingerprint
+    changes: KeptChanges
+    """What is said of it: nothing was to be done."""
+
+    def holds(self, given: tuple[JsonObject | Declared, ...]) -> bool:
+        """Return whether the very same is declared, and none of its objects has changed."""
+        return self.seen.still() and _are_same(self.given, given)
+
+
 @dataclass(slots=True)
 class _Installed(SetState):
     digests: dict[str, bytes] = field(default_factory=dict)
     """Of what was declared in the last pass, by part."""
+    found: dict[str, _Found] = field(default_factory=dict)
+    """The parts that need no second look."""
     failures: int = 0
+
+    def follow(self, old: Entry, new: Entry | None) -> None:
+        """Note a change of what is settled that needs no pass; None if others made it."""
+        SetState.follow(self, old, new)
+        if new is not None:
+            self.found = {
+                part: replace(one, seen=one.seen.with_change(old, new))
+                for part, one in self.found.items()
+            }
+
+    def unsettle(self) -> None:
+        """Note that something changed which no store shows."""
+        SetState.unsettle(self)
+        self.found.clear()
 
 
 class Installer:
@@ -162,14 +199,20 @@ class Installer:
 
         *listed* is its ``status.inventory``, as it was read. Who brings a set to the cluster in
         several parts names each *part*, shares one `StatusInventory` that knows what comes later,
-        and prunes with the last. Raises `Conflict` if *obj* is not as it was read; the runtime
+        and prunes with the last. A part of the very same objects as before is not looked at again
+        until one of them changes. Raises `Conflict` if *obj* is not as it was read; the runtime
         repeats the reconcile.
         """
         key, store = key_of(obj), ctx.store(type(obj))
         state, before = self._kept.states.of(key), store.get(key)
         state.disturbed = False
         await self.hold(ctx, obj)
-        declared = [self._declared(one) for one in objects]
+        given, inventory = tuple(objects), _inventory(ctx, obj, listed)
+        found = state.found.pop(part, None) if not options.prune else None
+        if found is not None and found.holds(given) and inventory.lists(found.changes):
+            state.found[part] = found
+            return found.changes
+        declared = [self._declared(one) for one in given]
         digest = digest_of({one.ref.id: one.obj for one in declared})
         unchanged = digest == state.digests.get(part)
         wanted = DeclaredSet(declared, self._owner(key), options, unchanged=unchanged)
@@ -177,7 +220,7 @@ class Installer:
             changes = await self._kept.apply(
                 key,
                 wanted,
-                _inventory(ctx, obj, listed),
+                inventory,
                 on_entry=on_entry,
                 before_write=Confirmation(state, partial(ctx.confirm, obj)),
             )
@@ -186,6 +229,9 @@ class Installer:
         state.settled = None
         if changes.done.all.complete and now is not None and (now is before or ctx.wrote(now)):
             self._kept.settle(key, [(store, now)], [one.ref for one in declared], changes)
+        if part and not options.prune and self.is_settled(key) and _is_idle(changes):
+            held = Fingerprint(tuple(self._kept.stores.held(one.ref for one in declared)))
+            state.found[part] = _Found(given, held, changes)
         return changes
 
     def outcome(self, key: Key, changes: KeptChanges) -> Outcome:
@@ -276,6 +322,18 @@ def _inventory(
     ctx: Context, obj: Object, listed: Sequence[str] | StatusInventory
 ) -> StatusInventory:
     return listed if isinstance(listed, StatusInventory) else StatusInventory(ctx, obj, listed)
+
+
+def _are_same(
+    before: Sequence[JsonObject | Declared], now: Sequence[JsonObject | Declared]
+) -> bool:
+    return len(before) == len(now) and all(map(operator.is_, before, now))
+
+
+def _is_idle(changes: KeptChanges) -> bool:
+    """Return whether all objects were found as declared, and stores show what becomes of them."""
+    entries = changes.done.applied.entries
+    return not changes.unwatched and all(entry.action is Action.UNCHANGED for entry in entries)
 
 
 @contextmanager

@@ -34,6 +34,11 @@ class Fingerprint:
         """Return whether every store still holds the very entries it held then."""
         return all(store.get(entry.key) is entry for store, entry in self.held)
 
+    def with_change(self, old: Entry, new: Entry) -> "Fingerprint":
+        """Return the same with an entry that changed in a way that does not matter."""
+        held = ((store, new if entry is old else entry) for store, entry in self.held)
+        return Fingerprint(tuple(held))
+
 
 @dataclass(slots=True)
 class SetState:
@@ -65,8 +70,12 @@ class SetState:
     def follow(self, old: Entry, new: Entry | None) -> None:
         """Note a change of what is settled that needs no pass; None if others made it."""
         if self.settled is not None and new is not None:
-            held = ((store, new if entry is old else entry) for store, entry in self.settled.held)
-            self.settled = Fingerprint(tuple(held))
+            self.settled = self.settled.with_change(old, new)
+
+    def unsettle(self) -> None:
+        """Note that something changed which no store shows."""
+        self.settled = None
+        self.disturbed = True
 
 
 S = TypeVar("S", bound=SetState)
@@ -120,8 +129,7 @@ class SetStates(Generic[S]):
         """Note that something changed which no store shows."""
         known = self._known.get(key)
         if known is not None:
-            known.settled = None
-            known.disturbed = True
+            known.unsettle()
 
     def follow(self, key: Key, old: Entry, new: Entry) -> None:
         """Note that an object changed in a way that needs no pass."""

@@ -1,11 +1,13 @@
 """An installer: rules per object, parts with one inventory, owners of cluster scope."""
 
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from msgspec import Struct, field
 
-from certwright.apply import Declared, ObjectRef, Rules
+from certwright.apply import Action, Change, Declared, ObjectRef, Rules
+from certwright.apply.cluster import Live
 from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.keep import Installer, StatusInventory
 from certwright.kube import JsonObject, Key, Object, crd_manifest, custom_resource
@@ -41,6 +43,8 @@ class Rig:
 
     def __init__(self) -> None:
         self.repaired: list[ObjectRef] = []
+        self.looked_at: list[str] = []
+        self.declared = cache(lambda name: Declared(placed(name), rules(name)))
         self.operator = Operator("suites", self.build, kinds=[Suite])
 
     def build(self, host: OperatorHost) -> Iterator[Part]:
@@ -58,20 +62,29 @@ class Rig:
                 await installer.let_go(ctx, suite)
                 return DONE
             parts = {
-                part: [Declared(placed(name), rules(name)) for name in names]
+                part: [self.declared(name) for name in names]
                 for part, names in suite.spec.parts.items()
             }
             later = [one.ref for names in parts.values() for one in names]
             inventory = StatusInventory(ctx, suite, suite.status.inventory, later)
             for part, objects in parts.items():
                 changes = await installer.install(
-                    ctx, suite, inventory, objects, options=NO_PRUNE, part=part
+                    ctx, suite, inventory, objects, options=NO_PRUNE, part=part, on_entry=self.look
                 )
                 self.repaired += changes.repaired
             return DONE
 
         yield installer.cache
         yield Controller(Suite, reconcile, channels=[installer.channel])
+
+    def look(self, entry: Change, _live: Live | None) -> None:
+        if entry.action is not Action.KEPT:  # an object of another part
+            self.looked_at.append(entry.ref.name)
+
+    def seen(self) -> list[str]:
+        """Return the objects that were looked at since this was asked last."""
+        seen, self.looked_at = self.looked_at, []
+        return sorted(seen)
 
 
 def rules(name: str) -> Rules:
@@ -114,6 +127,41 @@ async def test_drift_in_a_part_wakes_an_owner_of_cluster_scope(cluster: Embedded
     assert (await cluster.get(ConfigMap, "b"))["data"] == {"part": "b"}
     assert (await cluster.get(ConfigMap, "shared"))["data"] == {"part": "shared", "theirs": "x"}
     assert [ref.name for ref in rig.repaired] == ["b"]
+
+
+async def touched(cluster: EmbeddedCluster, number: int) -> None:
+    annotations = {"metadata": {"annotations": {"touched": str(number)}}}
+    await cluster.patch(Suite, "all", annotations)
+    await cluster.settle()
+
+
+async def test_a_part_is_looked_at_again_when_it_changes(cluster: EmbeddedCluster) -> None:
+    rig = Rig()
+    await cluster.create(suite(first=["a"], second=["b", "c"]))
+    await cluster.settle(rig.operator)
+    await touched(cluster, 1)
+    assert set(rig.seen()) == {"a", "b", "c"}
+    await touched(cluster, 2)
+    assert rig.seen() == []
+
+    await cluster.patch(ConfigMap, "b", {"data": {"part": "x"}})
+    await cluster.settle()
+    assert set(rig.seen()) == {"b", "c"}
+    assert (await cluster.get(ConfigMap, "b"))["data"] == {"part": "b"}
+
+    await cluster.delete(ConfigMap, "a")
+    await cluster.settle()
+    assert "a" in rig.seen()
+    assert await cluster.find(ConfigMap, "a") is not None
+
+    change = {"status": {"inventory": []}}
+    await cluster.patch(Suite, "all", change, subresource="status")
+    await cluster.settle()
+    assert len((await cluster.get(Suite, "all")).status.inventory) == 3
+
+    await cluster.patch(Suite, "all", {"spec": {"parts": {"second": ["b", "c", "d"]}}})
+    await cluster.settle()
+    assert await cluster.find(ConfigMap, "d") is not None
 
 
 async def test_what_is_released_stays(cluster: EmbeddedCluster) -> None:
