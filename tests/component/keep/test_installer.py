@@ -77,7 +77,8 @@ class Rig:
         yield installer.cache
         yield Controller(Suite, reconcile, channels=[installer.channel])
 
-    def look(self, entry: Change, _live: Live | None) -> None:
+    def look(self, entry: Change, live: Live | None) -> None:
+        del live
         if entry.action is not Action.KEPT:  # an object of another part
             self.looked_at.append(entry.ref.name)
 
@@ -154,7 +155,7 @@ async def test_a_part_is_looked_at_again_when_it_changes(cluster: EmbeddedCluste
     assert "a" in rig.seen()
     assert await cluster.find(ConfigMap, "a") is not None
 
-    change = {"status": {"inventory": []}}
+    change: JsonObject = {"status": {"inventory": []}}
     await cluster.patch(Suite, "all", change, subresource="status")
     await cluster.settle()
     assert len((await cluster.get(Suite, "all")).status.inventory) == 3
