@@ -325,6 +325,9 @@ class CertManagerDeploymentStatus(Struct, rename="camel", omit_defaults=True, kw
     components: Annotated[list[ComponentStatus], _text("How the components run.")] = field(
         default_factory=list
     )
+    failed_version: Annotated[
+        str, _text("The version that did not come up and was rolled back.")
+    ] = ""
     step: Annotated[StepStatus | UnsetType, _text("The step that is not finished.")] = UNSET
     inventory: Annotated[
         list[str], _text("Every object that is kept: apiVersion/kind/namespace/name.")

@@ -157,10 +157,11 @@ class Installing:
         return next(one.get("message") or "" for one in found if one["type"] == condition)
 
     async def is_available(self) -> bool:
-        """Return whether the status says that certificates can be issued."""
-        status = await self.status()
-        done = status.get("observedGeneration") == (await self.get())["metadata"]["generation"]
-        return done and (await self.conditions()).get("Available", "").startswith("True")
+        """Return whether the status says that certificates can be issued, and nothing is left."""
+        status, conditions = await self.status(), await self.conditions()
+        told = status.get("observedGeneration") == (await self.get())["metadata"]["generation"]
+        available = conditions.get("Available", "").startswith("True")
+        return told and available and conditions["Progressing"].startswith("False")
 
     async def obstacles(self) -> list[str]:
         """Return what is really in the way of a Certificate that is created now."""

@@ -261,6 +261,49 @@ async def test_an_image_that_cannot_be_pulled_stops_there(installing: Installing
     assert (await installing.conditions())["Degraded"] == "False/AsExpected"
 
 
+async def test_what_runs_is_available_all_the_time(installing: Installing) -> None:
+    await installing.installed(V120)
+    slow = {f"*{component}:{V121}": PodPlay(ready=20) for component in NAMES.values()}
+    installing.played.play = replace(installing.played.play, pods=slow)
+    await installing.change(version=V121)
+    told = set()
+    for _ in range(60):
+        await installing.advance(2)
+        available = (await installing.conditions())["Available"].startswith("True")
+        told.add(available)
+        if available:
+            assert await installing.obstacles() == []
+    assert (await installing.status())["installedVersion"] == V121
+    assert True in told
+
+
+@pytest.mark.parametrize("component", ["webhook", "controller"])
+async def test_what_does_not_come_up_is_rolled_back(installing: Installing, component: str) -> None:
+    await installing.installed(V120)
+    pods = {f"*{component}:{V121}": PodPlay(pull_fails=True)}
+    installing.played.play = replace(installing.played.play, pods=pods)
+    policy = {"onFailure": "Rollback", "stepTimeout": "2m"}
+    await installing.change(version=V121, upgrade=policy)
+    await installing.advance(400)
+    assert set((await versions(installing)).values()) == {V120}
+    status, conditions = await installing.status(), await installing.conditions()
+    assert (status["version"], status["installedVersion"]) == (V121, V120)
+    assert conditions["Degraded"] == "True/RolledBack"
+    assert conditions["Available"] == "True/AsExpected"
+    assert V121 in await installing.message("Degraded")
+    assert await installing.obstacles() == []
+    assert await installing.find(Role, TOKENS) is not None
+    assert len(await installing.events("UpgradeRolledBack")) == 1
+    assert (await installing.advance(600)).writes == 0
+    installing.played.play = replace(installing.played.play, pods={})
+    await installing.change(version=V120)
+    await installing.advance(30)
+    assert (await installing.conditions())["Degraded"] == "False/AsExpected"
+    await installing.change(version=V121)
+    await installing.advance(120)
+    assert (await installing.status())["installedVersion"] == V121
+
+
 @pytest.mark.scenario("CMD-38")
 async def test_an_older_version_has_to_be_allowed(installing: Installing) -> None:
     await installing.installed(V121)

@@ -18,6 +18,7 @@ from certwright.operators.certmanager.engine.gates import EVIDENCE_SECONDS, Find
 from certwright.operators.certmanager.engine.migration import migrate, migrations
 from certwright.operators.certmanager.engine.plan import (
     InstallPlan,
+    after_failure,
     labels_of,
     seen_report,
     unread,
@@ -126,8 +127,10 @@ class InstallController(Generic[T]):
     ) -> InstallReport:
         """Read, decide, and take the steps there are to take."""
         secret = await self._view.pull_secret(obj.key, request)
-        plan = await self._plan(before, with_pull_secret(request, secret))
-        plan = replace(plan, wanted=with_copy(plan.wanted, secret), pull_secret=secret)
+        wish = with_pull_secret(after_failure(request, before), secret)
+        plan = await self._plan(before, wish)
+        copied = with_copy(plan.wanted, secret)
+        plan = replace(plan, wanted=copied, pull_secret=secret, asked=request.version)
         wanted = plan.wanted
         refs = [one.ref for one in wanted.objects]
         inventory = StatusInventory(ctx, obj, before.inventory, refs)
@@ -189,7 +192,8 @@ class InstallController(Generic[T]):
             return
         seen, now = await self._view.observe(plan.wanted), ctx.clock.now()
         report = seen_report(before, plan, seen, plan.course.steps[0], now)
-        report = replace(report, inventory=before.inventory, asked=plan.request.version)
+        serving = await self._gates.serving(plan.wanted, seen)
+        report = replace(report, inventory=before.inventory, asked=plan.asked, serving=serving)
         self._record_report(ctx, obj, before, report)
         await ctx.status(obj, self._kind.status(obj, report, now))
 
@@ -257,10 +261,12 @@ class InstallController(Generic[T]):
         late = next((step for step in plan.course.steps if step not in passed), None)
         seen = await self._view.observe(plan.wanted)
         report = seen_report(before, plan, seen, late, self._view.clock.now())
+        unfinished = late is not None and bool(before.installed)
         problems = plan.wanted.problems
         return replace(
             report,
             findings=tuple(findings),
+            serving=unfinished and await self._gates.serving(plan.wanted, seen),
             failed=tuple(one for one in done if one.action in {Action.FAILED, Action.BLOCKED}),
             obstacles=plan.obstacles,
             pull_secret=plan.pull_secret,

@@ -203,8 +203,10 @@ def lock_of(config_map: JsonObject | None) -> JsonObject | None:
     return {"spec": record} if isinstance(record, dict) else None
 
 
-def leads(lease: JsonObject | None, pods: Sequence[JsonObject], image: str, now: datetime) -> bool:
-    """Return whether a pod with an image holds a Lease that has not run out."""
+def leads(
+    lease: JsonObject | None, pods: Sequence[JsonObject], image: str | None, now: datetime
+) -> bool:
+    """Return whether a pod with an image, or any, holds a Lease that has not run out."""
     spec: dict[str, Any] = (lease or {}).get("spec") or {}
     holder = str(spec.get("holderIdentity") or "")
     if not holder or _is_over(spec, now):
@@ -212,7 +214,7 @@ def leads(lease: JsonObject | None, pods: Sequence[JsonObject], image: str, now:
     return any(
         holder.startswith(str(pod["metadata"]["name"]))
         for pod in pods
-        if _image(pod) == image and not pod["metadata"].get("deletionTimestamp")
+        if image in {None, _image(pod)} and not pod["metadata"].get("deletionTimestamp")
     )
 
 
@@ -263,6 +265,27 @@ class Gates:
             namespace = leader_election(args, state.ref.namespace)
             return await self.leadership(state, namespace) if namespace else rolled_out
         return rolled_out
+
+    async def serving(self, wanted: Wanted, seen: Observed) -> bool:
+        """Return whether certificates can be issued by what runs, whichever version it is."""
+        webhook, controller = map(seen.component, (Component.WEBHOOK, Component.CONTROLLER))
+        if webhook is None or controller is None or not (webhook.ready and controller.ready):
+            return False
+        injected = injection_gate(seen.registrations, len(wanted.registrations))
+        if not injected.passed or not definitions_gate(seen.definitions).passed:
+            return False
+        if not (await self.admission(webhook, seen.registrations)).passed:
+            return False
+        args = first_container(seen.deployments[Component.CONTROLLER]).get("args") or ()
+        namespace = leader_election(map(str, args), controller.ref.namespace)
+        if not namespace:
+            return True
+        try:
+            lease = await self._lease(controller.version, Key(namespace, LEASE))
+            pods = await self._pods(controller)
+        except (ApiError, TransportError):
+            return False
+        return leads(lease, pods, None, self._clock.now())
 
     async def admission(
         self, state: ComponentState, registrations: Sequence[JsonObject]

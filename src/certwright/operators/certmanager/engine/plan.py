@@ -33,6 +33,8 @@ class InstallPlan:
     obstacles: tuple[Obstacle, ...] = ()
     halted: bool = False
     """Whether nothing may be written."""
+    asked: str = ""
+    """The version that is requested, if another one is installed."""
     around: Surroundings = NOTHING_AROUND
     pull_secret: PullSecretDecision | None = None
 
@@ -45,6 +47,25 @@ class InstallPlan:
     def blocked(self) -> bool:
         """Whether nothing may run yet, for want of a Secret."""
         return self.pull_secret is not None and self.pull_secret.blocks
+
+
+def after_failure(request: InstallRequest, before: Previous) -> InstallRequest:
+    """Return what to install: the last version that worked, if the requested one did not come up.
+
+    That counts until another version is requested, or no roll-back any more.
+    """
+    failed = before.failed_version == request.version and bool(before.installed)
+    if not failed or not request.upgrade.rollback:
+        return request
+    return replace(request, version=before.installed)
+
+
+def failed_version(before: Previous, plan: InstallPlan, *, overdue: bool) -> str:
+    """Return the version that is given up, or was before; empty if there is none."""
+    upgrade = plan.course.staged and before.installed not in {"", plan.wanted.version}
+    if overdue and upgrade and plan.request.upgrade.rollback:
+        return plan.wanted.version
+    return before.failed_version if before.failed_version == plan.asked else ""
 
 
 def with_pull_secret(request: InstallRequest, secret: PullSecretDecision | None) -> InstallRequest:
@@ -78,6 +99,7 @@ def seen_report(
         since = known.since if known is not None and same else now.replace(microsecond=0)
         progress = StepProgress(step, plan.wanted.version, since)
     seconds = (now - progress.since).total_seconds() if progress is not None else 0.0
+    overdue = seconds > plan.request.upgrade.step_seconds
     return InstallReport(
         request=plan.request,
         version=plan.wanted.version,
@@ -90,7 +112,8 @@ def seen_report(
         expected_components=len(plan.wanted.deployments),
         expected_definitions=len(plan.wanted.definitions),
         progress=progress,
-        overdue=seconds > plan.request.upgrade.step_seconds,
+        overdue=overdue,
+        failed_version=failed_version(before, plan, overdue=overdue),
     )
 
 

@@ -89,6 +89,8 @@ class InstallReport:
     expected_definitions: int = 0
     findings: tuple[Finding, ...] = ()
     """What the gates found, those that were reached."""
+    serving: bool = False
+    """Whether what ran before still issues certificates while another version is on its way."""
     progress: StepProgress | None = None
     overdue: bool = False
     """Whether the step has taken longer than it may."""
@@ -116,7 +118,12 @@ class InstallReport:
 
     @property
     def available(self) -> bool:
-        """Whether certificates can be issued: all gates were reached, and passed."""
+        """Whether certificates can be issued: all gates were reached, and passed.
+
+        While another version is on its way, the one that runs counts.
+        """
+        if self.serving:
+            return True
         reached = {finding.step for finding in self.findings}
         return reached == set(InstallStep) and all(finding.passed for finding in self.findings)
 

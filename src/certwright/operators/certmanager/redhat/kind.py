@@ -64,7 +64,9 @@ class DeploymentKind:
         progress = None
         if not isinstance(step, UnsetType) and not isinstance(step.since, UnsetType):
             progress = StepProgress(step.name, step.target_version, step.since)
-        return Previous(told.inventory, told.installed_version, progress)
+        return Previous(
+            told.inventory, told.installed_version, progress, failed_version=told.failed_version
+        )
 
     def status(
         self, obj: CertManagerDeployment, report: InstallReport, now: datetime

@@ -93,6 +93,14 @@ def progress_text(progress: StepProgress, older: str) -> str:
     return f"{word} {way}: step {progress.step}"
 
 
+def rollback_text(report: InstallReport) -> str:
+    """Return what was given up, and the way out."""
+    return (
+        f"{report.failed_version} did not come up in time, and {report.was_installed} was restored;"
+        " mend what is wrong, then set spec.version to another version and back"
+    )
+
+
 def remains_text(remains: Remains) -> str:
     """Return what holds up a removal."""
     parts = []
@@ -162,6 +170,8 @@ def report_events(before: Previous, report: InstallReport) -> list[InstallEvent]
         events.append(_normal("UpgradeStarted", f"Changing cert-manager from {was} to {wanted}"))
     if was and report.installed not in {"", was}:
         events.append(_normal("UpgradeCompleted", f"cert-manager {report.installed} works"))
+    if report.failed_version and not before.failed_version:
+        events.append(("Warning", "UpgradeRolledBack", rollback_text(report)))
     for obstacle in report.obstacles:
         reason = "UpgradeBlocked" if obstacle.reason.concerns_version else obstacle.reason
         events.append(("Warning", str(reason), obstacle_text(obstacle)))

@@ -53,6 +53,7 @@ def status_of(old: JsonObject, report: InstallReport, generation: int, now: date
         "installedVersion": report.installed or report.was_installed,
         "components": old.get("components") or [],
         "inventory": list(report.inventory),
+        "failedVersion": report.failed_version,
     }
     if looked:
         status["deploymentConditions"] = [_workload(one) for one in report.components if one.found]
@@ -81,7 +82,7 @@ def is_urgent(before: JsonObject, after: JsonObject) -> bool:
 def _essence(status: JsonObject) -> JsonObject:
     kept = {
         name: status.get(name)
-        for name in ("version", "phase", "installedVersion", "step", "inventory")
+        for name in ("version", "phase", "installedVersion", "failedVersion", "step", "inventory")
     }
     kept["conditions"] = [
         (one["type"], one["status"], one.get("reason"))
@@ -133,6 +134,8 @@ def _definitions(definitions: Sequence[DefinitionState], expected: int) -> Asser
 def _available(report: InstallReport) -> Assertion:
     if report.management is Management.REMOVED:
         return Assertion(AVAILABLE, "False", "Removed", "cert-manager is removed, as requested")
+    if report.serving:
+        return Assertion(AVAILABLE, "True", message="certificates can be issued by what runs")
     late = [finding for finding in report.findings if not finding.passed]
     if late:
         return Assertion(AVAILABLE, "False", late[0].reason, messages.finding_text(late[0]))
@@ -166,6 +169,8 @@ def _degraded(report: InstallReport) -> Assertion:
     if report.failed:
         text = messages.failures_text(report.failed)
         return Assertion(DEGRADED, "True", "ObjectsNotWritten", text)
+    if report.failed_version:
+        return Assertion(DEGRADED, "True", "RolledBack", messages.rollback_text(report))
     if report.overdue and report.progress is not None:
         late = [finding for finding in report.findings if not finding.passed]
         why = f": {messages.finding_text(late[0])}" if late else ""
