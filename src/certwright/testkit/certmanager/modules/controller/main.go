@@ -19,6 +19,7 @@ import (
 	"github.com/cert-manager/cert-manager/pkg/controller"
 	"github.com/cert-manager/cert-manager/pkg/healthz"
 	"github.com/cert-manager/cert-manager/pkg/logs"
+	"github.com/cert-manager/cert-manager/pkg/metrics"
 	utilfeature "github.com/cert-manager/cert-manager/pkg/util/feature"
 	"github.com/spf13/pflag"
 	"k8s.io/client-go/kubernetes"
@@ -26,6 +27,7 @@ import (
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
 	cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/utils/clock"
 
 	// Each of these registers a controller, or an issuer type, from its init.
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
@@ -86,14 +88,18 @@ func run(ctx context.Context) error {
 	// An empty value would mean no back-off at all.
 	set(&certificates, "CertificateRequestMinimumBackoffDuration", *minBackoff)
 	set(&certificates, "CertificateRequestMaximumBackoffDuration", *maxBackoff)
-	factory, err := controller.NewContextFactory(ctx, controller.ContextOptions{
+	options := controller.ContextOptions{
 		Kubeconfig:         *kubeconfig,
 		KubernetesAPIQPS:   *qps,
 		KubernetesAPIBurst: *burst,
 		Namespace:          *namespace,
 		IssuerOptions:      controller.IssuerOptions{ClusterResourceNamespace: *clusterSpace},
 		CertificateOptions: certificates,
-	})
+	}
+	// Since 1.19 the factory has its own.
+	set(&options, "Clock", clock.RealClock{})
+	set(&options, "Metrics", metrics.New(logs.Log, clock.RealClock{}))
+	factory, err := controller.NewContextFactory(ctx, options)
 	if err != nil {
 		return err
 	}
