@@ -1,4 +1,4 @@
-"""CertManagers on the embedded server, where pods and the parts of 0.10 are played.
+"""CertManagers on the embedded server, where cert-manager is played.
 
 ::
 
@@ -11,11 +11,10 @@
 Time is virtual.
 """
 
-import asyncio
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any
 
 import orjson
 import pytest
@@ -29,7 +28,6 @@ from certwright.client import Client, Request, Response, Stream, Transport
 from certwright.kube import (
     Forbidden,
     JsonObject,
-    Key,
     NotFound,
     Object,
     Resource,
@@ -38,7 +36,6 @@ from certwright.kube import (
     resource_of,
 )
 from certwright.kube.kinds import (
-    APIService,
     Deployment,
     Event,
     MutatingWebhookConfiguration,
@@ -54,89 +51,11 @@ from certwright.operators.certmanager.source import BundleSource
 from certwright.runtime import Operator, OperatorHost
 from certwright.testkit import Calls, EmbeddedCluster
 from certwright.testkit.actors.certmanager import CertManagerPlay, PlayedCertManager
-from certwright.testkit.actors.reaction import Reaction
 
 CM = CertManagerInstallation.resource
 FINALIZER = "certmanager.operators.ibm.com"
 HERE = "cert-manager"
-BUNDLE = "Y2VydGlmaWNhdGU="
-"""What the played cainjector writes."""
 REGISTRATIONS = (MutatingWebhookConfiguration, ValidatingWebhookConfiguration)
-
-
-class Played010:
-    """What cainjector and the API server do about the webhook of 0.10."""
-
-    KINDS = (Deployment, APIService, *REGISTRATIONS)
-
-    def __init__(self, cluster: EmbeddedCluster) -> None:
-        self._cluster = cluster
-        self.injects = True
-        self.available = True
-        """Whether the API server reaches the webhook."""
-        self.reaction = Reaction(self.KINDS, self.step)
-        self._stack = AsyncExitStack()
-
-    async def __aenter__(self) -> Self:
-        self._cluster.server.on_change(self.reaction.observe)
-        group = await self._stack.enter_async_context(asyncio.TaskGroup())
-        task = group.create_task(self.reaction.run())
-        self._stack.callback(task.cancel)
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
-
-    async def step(self) -> float | None:
-        if self.injects and await self._runs("cert-manager-cainjector"):
-            for kind in (*REGISTRATIONS, APIService):
-                await self._inject(kind)
-        await self._judge()
-        return None
-
-    async def _runs(self, name: str) -> bool:
-        found = await self._cluster.find(Deployment, f"{HERE}/{name}")
-        return bool(((found or {}).get("status") or {}).get("availableReplicas"))
-
-    async def _inject(self, kind: Resource) -> None:
-        for obj in await self._cluster.list(kind):
-            if not any("inject" in name for name in obj["metadata"].get("annotations") or {}):
-                continue
-            change = _injected(obj)
-            if change is not None:
-                await self._cluster.client.patch(kind, Key("", obj["metadata"]["name"]), change)
-
-    async def _judge(self) -> None:
-        for obj in await self._cluster.list(APIService):
-            if "service" not in obj["spec"]:
-                continue
-            reached = self.available and await self._runs(obj["spec"]["service"]["name"])
-            condition = {
-                "type": "Available",
-                "status": "True" if reached else "False",
-                "reason": "Passed" if reached else "MissingEndpoints",
-                "message": "all checks passed" if reached else "no addresses with port https",
-            }
-            told = ((obj.get("status") or {}).get("conditions") or [{}])[0]
-            if told.get("status") != condition["status"]:
-                key = Key("", obj["metadata"]["name"])
-                status = {"status": {"conditions": [condition]}}
-                await self._cluster.client.patch(APIService, key, status, subresource="status")
-
-
-def _injected(obj: JsonObject) -> JsonObject | None:
-    if obj["kind"] == "APIService":
-        done = obj["spec"].get("caBundle")
-        return None if done else {"spec": {"caBundle": BUNDLE}}
-    hooks = obj["webhooks"]
-    if all(hook["clientConfig"].get("caBundle") for hook in hooks):
-        return None
-    clients = [{**hook["clientConfig"], "caBundle": BUNDLE} for hook in hooks]
-    return {
-        "webhooks": [
-            {**hook, "clientConfig": client} for hook, client in zip(hooks, clients, strict=True)
-        ]
-    }
 
 
 class Refusing:
@@ -194,12 +113,9 @@ class _Host:
 class Ibm:
     """A cluster, the operator of CertManagers, and words for both."""
 
-    def __init__(
-        self, cluster: EmbeddedCluster, played: PlayedCertManager, played_010: Played010
-    ) -> None:
+    def __init__(self, cluster: EmbeddedCluster, played: PlayedCertManager) -> None:
         self.cluster = cluster
         self.played = played
-        self.played_010 = played_010
         self.environment: Mapping[str, str] = {}
         self.verbosity = 1
         self.refuses: dict[tuple[str, str, str], int] = {}
@@ -371,5 +287,4 @@ class Ibm:
 @pytest.fixture
 async def ibm(embedded_cluster: EmbeddedCluster) -> Ibm:
     played = await embedded_cluster.enter(PlayedCertManager(embedded_cluster, CertManagerPlay()))
-    played_010 = await embedded_cluster.enter(Played010(embedded_cluster))
-    return Ibm(embedded_cluster, played, played_010)
+    return Ibm(embedded_cluster, played)

@@ -1,6 +1,7 @@
 """The webhook of 0.10, switched on and off."""
 
 import asyncio
+import base64
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from certwright.kube.kinds import (
     Service,
     ValidatingWebhookConfiguration,
 )
-from certwright.testkit.actors.podplay import PodPlay
+from certwright.testkit.actors.podplay import NEVER, PodPlay
 
 NAME = "cert-manager-webhook"
 API = "v1beta1.webhook.certmanager.k8s.io"
@@ -42,6 +43,11 @@ def slowly(ibm: Ibm, seconds: float) -> None:
     ibm.played.play = replace(ibm.played.play, pods=pods)
 
 
+def injects_after(ibm: Ibm, seconds: float) -> None:
+    """Let the cainjector take its time."""
+    ibm.played.play = replace(ibm.played.play, injection=seconds)
+
+
 @pytest.mark.scenario("CM-41")
 async def test_registrations_appear_only_after_the_webhook_is_available(ibm: Ibm) -> None:
     slowly(ibm, 30)
@@ -61,12 +67,11 @@ async def test_registrations_appear_only_after_the_webhook_is_available(ibm: Ibm
 
 
 async def test_ready_waits_for_the_injected_authority(ibm: Ibm) -> None:
-    ibm.played_010.injects = False
+    injects_after(ibm, NEVER)
     await ibm.declare(enableWebhook=True)
     await ibm.advance(60)
     assert (await ibm.conditions())["Ready"] == "False/WebhookNotReady"
-    ibm.played_010.injects = True
-    ibm.played_010.reaction.wake()
+    injects_after(ibm, 0.0)
     await ibm.until_ready()
 
 
@@ -101,7 +106,10 @@ async def test_a_service_of_others_stays_and_is_named(ibm: Ibm) -> None:
         "apiVersion": "v1",
         "kind": "Service",
         "metadata": {"name": NAME, "namespace": HERE},
-        "spec": {"ports": [{"port": 1}]},
+        "spec": {
+            "selector": {"app": "ibm-cert-manager-webhook"},
+            "ports": [{"name": "https", "port": 443, "targetPort": 1443}],
+        },
     }
     await ibm.cluster.create(service)
     await ibm.installed(enableWebhook=True)
@@ -141,7 +149,7 @@ async def test_damaged_rules_are_restored_and_the_authority_stays(ibm: Ibm) -> N
     before = await ibm.find(kind, NAME)
     assert before["webhooks"][0]["clientConfig"]["caBundle"]
     damaged: Any = [{**before["webhooks"][0], "rules": [], "failurePolicy": "Ignore"}]
-    ibm.played_010.injects = False
+    injects_after(ibm, NEVER)
     await ibm.cluster.patch(kind, NAME, {"webhooks": damaged})
     await ibm.settle()
     after = await ibm.find(kind, NAME)
@@ -151,9 +159,12 @@ async def test_damaged_rules_are_restored_and_the_authority_stays(ibm: Ibm) -> N
 @pytest.mark.scenario("CM-47")
 async def test_an_api_that_is_not_available_is_told(ibm: Ibm) -> None:
     await ibm.installed(enableWebhook=True)
-    ibm.played_010.available = False
-    ibm.played_010.reaction.wake()
+    injects_after(ibm, NEVER)
+    other = base64.b64encode(b"another authority").decode()
+    await ibm.cluster.patch(APIService, API, {"spec": {"caBundle": other}})
     await ibm.advance(300)
+    (told,) = (await ibm.find(APIService, API))["status"]["conditions"]
+    assert told["status"] == "False"
     assert (await ibm.conditions())["WebhookReady"] == "False/WebhookNotReady"
-    assert "no addresses with port https" in await ibm.message("WebhookReady")
+    assert told["message"] in await ibm.message("WebhookReady")
     assert (await ibm.conditions())["Ready"].startswith("False")
