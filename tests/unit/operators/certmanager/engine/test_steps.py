@@ -1,0 +1,102 @@
+"""Which way leads from what runs to what is wanted."""
+
+import pytest
+
+from certwright.apply import ObjectRef
+from certwright.operators.certmanager.engine.observed import ComponentState
+from certwright.operators.certmanager.engine.preflight import (
+    Hindrance,
+    Surroundings,
+    is_forbidden,
+    preflight,
+)
+from certwright.operators.certmanager.engine.steps import (
+    DOWNWARDS,
+    UPWARDS,
+    StepOrder,
+    Wanted,
+    course,
+    path,
+)
+from certwright.operators.certmanager.request import Component, InstallRequest, UpgradePolicy
+
+REF = ObjectRef("apps/v1", "Deployment", "cert-manager", "cert-manager")
+KNOWN = ("v1.16.5", "v1.17.4", "v1.18.6", "v1.19.5", "v1.20.2", "v1.20.3", "v1.21.2")
+
+
+def running(*versions: str) -> list[ComponentState]:
+    return [
+        ComponentState(component=component, ref=REF, found=bool(version), version=version)
+        for component, version in zip(Component, versions, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("versions", "installed", "expected"),
+    [
+        (("", "", ""), "", StepOrder()),
+        (("v1.21.2",) * 3, "v1.21.2", StepOrder()),
+        (("v1.20.3",) * 3, "v1.20.3", StepOrder(UPWARDS, staged=True, older="v1.20.3")),
+        (("v1.20.3", "v1.21.2", ""), "", StepOrder(UPWARDS, staged=True, older="v1.20.3")),
+        (("v1.21.2",) * 3, "v1.20.3", StepOrder(UPWARDS, staged=True, older="v1.20.3")),
+        (("v1.22.0",) * 3, "v1.22.0", StepOrder(DOWNWARDS, staged=True, older="v1.22.0")),
+        (("", "", ""), "v1.20.3", StepOrder()),
+    ],
+)
+def test_the_way(versions: tuple[str, str, str], installed: str, expected: StepOrder) -> None:
+    assert course("v1.21.2", running(*versions), installed) == expected
+
+
+def test_the_path_takes_the_newest_patch_of_each_minor() -> None:
+    assert path("v1.18.6", "v1.21.2", KNOWN) == ["v1.19.5", "v1.20.3", "v1.21.2"]
+    assert path("v1.20.3", "v1.21.2", KNOWN) == ["v1.21.2"]
+
+
+def nothing(version: str) -> Wanted:
+    return Wanted(version=version, steps={})
+
+
+def test_all_obstacles_are_found_at_once() -> None:
+    request = InstallRequest(version="v1.21.2", namespace="kube-system")
+    around = Surroundings(
+        kubernetes="1.20",
+        window=("1.29", "1.34"),
+        foreign=(REF,),
+        namespace_terminating=True,
+        installed_in="cert-manager",
+        known_versions=KNOWN,
+    )
+    way = course("v1.21.2", running(*["v1.16.5"] * 3))
+    found = {one.reason for one in preflight(request, nothing("v1.21.2"), way, around)}
+    assert found == {
+        Hindrance.FORBIDDEN_NAMESPACE,
+        Hindrance.NAMESPACE_TERMINATING,
+        Hindrance.NAMESPACE_CHANGED,
+        Hindrance.FOREIGN_INSTALLATION,
+        Hindrance.KUBERNETES_VERSION,
+        Hindrance.VERSIONS_SKIPPED,
+    }
+
+
+def test_the_way_back_to_what_worked_is_open() -> None:
+    request = InstallRequest(version="v1.20.3")
+    way = course("v1.20.3", running("v1.20.3", "v1.21.2", "v1.21.2"), "v1.20.3")
+    around = Surroundings(installed="v1.20.3")
+    assert preflight(request, nothing("v1.20.3"), way, around) == ()
+    refused = preflight(request, nothing("v1.20.3"), way, Surroundings(installed="v1.21.2"))
+    assert [one.reason for one in refused] == [Hindrance.DOWNGRADE_REFUSED]
+    allowed = InstallRequest(version="v1.20.3", upgrade=UpgradePolicy(allow_downgrade=True))
+    assert preflight(allowed, nothing("v1.20.3"), way, Surroundings(installed="v1.21.2")) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "forbidden"),
+    [
+        ("cert-manager", False),
+        ("kube-system", True),
+        ("openshift-dns", True),
+        ("kubernetes", False),
+    ],
+)
+def test_namespaces_of_the_platform(name: str, *, forbidden: bool) -> None:
+    assert is_forbidden(name) is forbidden
