@@ -17,13 +17,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from certwright.apply import Action, ChangeSet, Declared, ObjectRef, ObjectSet, Owner, PruneOptions
+from certwright.apply import Action, ChangeSet, Declared, ObjectRef, ObjectSet, PruneOptions
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.engine.memory import digest_of
 from certwright.client import Client
 from certwright.keep.drift import Drift
 from certwright.keep.keptset import Confirmation, DeclaredSet, KeptChanges, KeptSets, OutOfDate
+from certwright.keep.marks import Marks
 from certwright.keep.state import Fingerprint, SetState, SetStates
 from certwright.keep.stores import TargetStores
 from certwright.kube import Conflict, JsonObject, Key, NotFound, Object, key_of
@@ -155,14 +156,12 @@ class Installer:
         self.channel = Channel()
         self.cache = Cache(client, field_managers=[name], rng=host.rng)
         self.field_manager = name
-        self._label, self._name = f"{domain}/kept-by", name
-        self.annotation, self._digest = f"{domain}/owner", f"{domain}/digest"
-        self.origin = f"{domain}/origin"
-        self._aliases = frozenset(aliases)
+        self._marks = Marks.of(domain, name, aliases)
+        self.annotation, self.origin = self._marks.annotation, self._marks.origin
         self._finalizer = finalizer or f"{domain}/{name}"
         self._backoff = Backoff(0.1, 300.0, rng=host.rng)
         states = SetStates(_Installed)
-        stores = TargetStores(client, self.cache, label=f"{self._label}={name}")
+        stores = TargetStores(client, self.cache, label=f"{self._marks.label}={name}")
         wake = self.channel.send
         judge = wake if statuses else _ignore
         stores.watcher = Drift(stores, states, self._owner_of, repair=wake, judge=judge)
@@ -212,10 +211,10 @@ class Installer:
         if found is not None and found.holds(given) and inventory.lists(found.changes):
             state.found[part] = found
             return found.changes
-        declared = [self._declared(one) for one in given]
+        declared = [self._marks.declared(one) for one in given]
         digest = digest_of({one.ref.id: one.obj for one in declared})
         unchanged = digest == state.digests.get(part)
-        wanted = DeclaredSet(declared, self._owner(key), options, unchanged=unchanged)
+        wanted = DeclaredSet(declared, self._marks.owner(key), options, unchanged=unchanged)
         with _conflicts():
             changes = await self._kept.apply(
                 key,
@@ -258,7 +257,7 @@ class Installer:
         key, inventory = key_of(obj), _inventory(ctx, obj, listed)
         confirm = Confirmation(self._kept.states.of(key), partial(ctx.confirm, obj))
         with _conflicts():
-            return await ObjectSet(self._kept.engine, inventory, self._owner(key)).delete(
+            return await ObjectSet(self._kept.engine, inventory, self._marks.owner(key)).delete(
                 only=only, rules=rules, before_write=confirm
             )
 
@@ -270,7 +269,7 @@ class Installer:
         refs: Collection[ObjectRef],
     ) -> ChangeSet:
         """Take our mark off objects that stay, and strike them off the inventory."""
-        changes = await self._kept.engine.release(refs, owner=self._owner(key_of(obj)))
+        changes = await self._kept.engine.release(refs, owner=self._marks.owner(key_of(obj)))
         self._kept.let_go(refs)
         if changes.complete:
             await _inventory(ctx, obj, listed).discard(refs)
@@ -293,29 +292,12 @@ class Installer:
         await self.let_go(ctx, obj)
         return DONE
 
-    def _owner(self, key: Key) -> Owner:
-        return Owner(
-            self.annotation,
-            str(key),
-            (self._digest,),
-            aliases=self._aliases.__contains__,
-            digest=self._digest,
-            origin=self.origin,
-            labels=(self._label,),
-        )
-
     def _owner_of(self, annotations: JsonObject) -> Key | None:
         named = annotations.get(self.annotation)
         try:
             return Key.parse(named) if isinstance(named, str) else None
         except ValueError:
             return None
-
-    def _declared(self, wanted: JsonObject | Declared) -> Declared:
-        one = wanted if isinstance(wanted, Declared) else Declared(wanted)
-        metadata: JsonObject = one.obj["metadata"]
-        labels = {**(metadata.get("labels") or {}), self._label: self._name}
-        return Declared({**one.obj, "metadata": {**metadata, "labels": labels}}, one.rules)
 
 
 def _inventory(

@@ -8,6 +8,7 @@ import typer
 
 from certwright.cli.options import (
     Context,
+    DryRun,
     Kubeconfig,
     Namespace,
     Output,
@@ -28,6 +29,16 @@ commands = typer.Typer(
 _FOLDER = Path("bundles")
 Bundles = Annotated[
     Path, typer.Option("--bundles", metavar="DIR", help="Folder of bundles.", show_default=True)
+]
+OptionalFile = Annotated[
+    str,
+    typer.Option(
+        "-f",
+        "--filename",
+        metavar="PATH",
+        help="File with a CertManagerDeployment or CertManager. Default: that of the cluster.",
+        show_default=False,
+    ),
 ]
 File = Annotated[
     str,
@@ -131,3 +142,63 @@ def explain(
     from certwright.cli.connection import run_once
 
     run_once(explained.explain(Target(kubeconfig, context), output))
+
+
+@commands.command(
+    short_help="Show what would change, before anything does.",
+    epilog=examples(
+        "certwright cert-manager plan                 # of the custom resource in the cluster",
+        "certwright cert-manager plan -f upgrade.yaml --bundles ./bundles",
+    ),
+)
+def plan(
+    filename: OptionalFile = "",
+    bundles: Bundles = _FOLDER,
+    output: OutputFormat = Output.TABLE,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show what the operator would do with a custom resource; change nothing.
+
+    Objects that would be created, changed and pruned, field by field, as dry runs of the API
+    server tell; pods that would be replaced; what stands in the way, such as skipped versions and
+    flags that are gone; and the notes on all versions in between. Bundles are taken from the
+    folder, and from ConfigMaps in the cluster.
+
+    Exit code 0: nothing would change; 1: something would; 2: something stands in the way, or an
+    error.
+    """
+    from certwright.cli.certmanager import plan as plans
+    from certwright.cli.connection import run_once
+
+    run_once(plans.plan(Target(kubeconfig, context), filename, bundles, output))
+
+
+@commands.command(
+    short_help="Take over an installation by Helm or kubectl.",
+    epilog=examples(
+        "certwright cert-manager adopt -f cert-manager.yaml --dry-run",
+        "certwright cert-manager adopt -f cert-manager.yaml",
+    ),
+)
+def adopt(
+    filename: OptionalFile = "",
+    bundles: Bundles = _FOLDER,
+    dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show which objects of others would be taken over, ask, and set spec.adopt.
+
+    The operator does the rest. If the custom resource describes what is installed, no pod is
+    restarted; the plan says which would be.
+
+    Exit code 0: it is set, or there is nothing to take over; 2: something stands in the way, or
+    an error.
+    """
+    from certwright.cli.certmanager import adopt as adoption
+    from certwright.cli.connection import run_once
+
+    target = Target(kubeconfig, context)
+    run_once(adoption.adopt(target, filename, bundles, yes=yes, dry_run=dry_run))

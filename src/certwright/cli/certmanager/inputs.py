@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from certwright.api.certmanagerdeployments import CertManagerDeployment
+from certwright.api.certmanagers import CertManagerInstallation
 from certwright.bundles.catalogue import load
 from certwright.bundles.configmap import LABEL, from_config_map
 from certwright.bundles.errors import BundleError
@@ -19,15 +20,17 @@ from certwright.client import Client, TransportError
 from certwright.kube import ApiError, JsonObject, Key, NotFound, Object
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.certmanager.engine.port import InstallKind, SourceError
+from certwright.operators.certmanager.ibm.kind import CertManagerKind
 from certwright.operators.certmanager.redhat.kind import DeploymentKind
 from certwright.operators.certmanager.request import InstallRequest
 from certwright.operators.certmanager.source import BundleSource
 
 KINDS: Final[dict[str, tuple[type[Object], InstallKind[Any]]]] = {
     "CertManagerDeployment": (CertManagerDeployment, DeploymentKind({})),
+    "CertManager": (CertManagerInstallation, CertManagerKind({})),
 }
 """The custom resources that ask for an installation, and how each is read."""
-NAMES: Final = {"CertManagerDeployment": "cluster"}
+NAMES: Final = {"CertManagerDeployment": "cluster", "CertManager": "default"}
 """The one object of each kind that counts."""
 _NONE: Final = (
     "there is no CertManagerDeployment and no CertManager in this cluster; name a file with -f"

@@ -4,7 +4,7 @@ Asks both clusters directly, from anywhere: for command lines. Facts and decisio
 operator; only what it reads from its stores is read from the servers here.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
@@ -15,6 +15,7 @@ from certwright.apply import ChangeSet, Direct, Engine, ObjectRef, ObjectSet
 from certwright.apply.engine.engine import OnEntry
 from certwright.apply.manifests.limits import Budget
 from certwright.client import Client
+from certwright.keep.preview import ListedInventory
 from certwright.kube import GroupVersionKind, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import HorizontalPodAutoscaler, Secret
 from certwright.operators.managedresource import messages
@@ -86,7 +87,9 @@ async def preview(
     )
     cluster = Direct(target, field_manager=field_manager(label))
     engine = Engine(cluster, replaces=True)
-    objects = ObjectSet(engine, _Listed(inventory), owners.of(key, source))
+    objects = ObjectSet(
+        engine, ListedInventory([ref_of(entry) for entry in inventory]), owners.of(key, source)
+    )
     done = await objects.apply(
         facts.plan.declared,
         options=facts.prune_options(
@@ -109,21 +112,6 @@ async def preview(
         notes.append(_assumption(settings))
     problems = (*facts.declared.undecodable, *map(str, facts.plan.refused))
     return Preview(done.applied | released | done.pruned | done.kept, problems, tuple(notes))
-
-
-class _Listed:
-    """An `InventoryPort` that lists what was read, and that nothing is written to."""
-
-    def __init__(self, inventory: Sequence[ObjectReference]) -> None:
-        self._refs = [ref_of(entry) for entry in inventory]
-
-    async def load(self) -> Sequence[ObjectRef]:
-        return self._refs
-
-    async def add(self, _refs: Iterable[ObjectRef]) -> None:
-        raise AssertionError("a preview writes nothing")
-
-    discard = add
 
 
 class _Target:

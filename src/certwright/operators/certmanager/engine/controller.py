@@ -25,6 +25,7 @@ from certwright.operators.certmanager.engine.plan import (
     with_copy,
     with_pull_secret,
 )
+from certwright.operators.certmanager.engine.planner import make_plan, surplus_of
 from certwright.operators.certmanager.engine.port import (
     InstallKind,
     InstallReport,
@@ -32,18 +33,15 @@ from certwright.operators.certmanager.engine.port import (
     Source,
     SourceError,
     Trouble,
-    refs_of,
 )
 from certwright.operators.certmanager.engine.preflight import (
     Hindrance,
-    preflight,
 )
 from certwright.operators.certmanager.engine.removal import CHALLENGE_SECONDS, Uninstaller
 from certwright.operators.certmanager.engine.steps import (
     PREREQUISITES,
     UPWARDS,
     Wanted,
-    course,
 )
 from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.render import InstallStep
@@ -60,8 +58,6 @@ RECHECK_SECONDS: Final = 60.0
 """How often obstacles are looked at again that no event removes."""
 STATUS_SECONDS: Final = 10.0
 """How often counts in the status are brought up to date while pods are replaced."""
-
-NEVER_PRUNED: Final = frozenset({"CustomResourceDefinition", "Namespace"})
 
 T = TypeVar("T", bound=Object)
 
@@ -128,7 +124,7 @@ class InstallController(Generic[T]):
         """Read, decide, and take the steps there are to take."""
         secret = await self._view.pull_secret(obj.key, request)
         wish = with_pull_secret(after_failure(request, before), secret)
-        plan = await self._plan(before, wish)
+        plan = await make_plan(self._source, self._view, before, wish)
         copied = with_copy(plan.wanted, secret)
         plan = replace(plan, wanted=copied, pull_secret=secret, asked=request.version)
         wanted = plan.wanted
@@ -157,34 +153,6 @@ class InstallController(Generic[T]):
         if works or (plan.cautious and not plan.course.staged and not plan.blocked):
             done += await self._prune(ctx, obj, wanted, inventory)
         return await self._report(before, plan, inventory, done, findings)
-
-    async def _plan(self, before: Previous, request: InstallRequest) -> InstallPlan:
-        """Decide what to work towards: what is requested, or what runs if that must not change."""
-        wanted = self._source.wanted(request)
-        around, wanted, foreign = await self._view.surroundings(
-            request, wanted, before, self._source.window(request.version), self._source.versions
-        )
-        seen = await self._view.observe(wanted, foreign)
-        way = course(wanted.version, seen.components, before.installed)
-        definitions = {one.name: one for one in seen.definitions}
-        around = replace(around, definitions=definitions, installed=before.installed)
-        obstacles = preflight(request, wanted, way, around)
-        if not obstacles:
-            wanted = wanted.in_any_order(seen.deployments)
-            return InstallPlan(request, wanted, way, around=around)
-        halted = InstallPlan(request, wanted, way, obstacles, halted=True, around=around)
-        if not way.staged or not all(one.reason.concerns_version for one in obstacles):
-            return halted
-        kept = replace(request, version=before.installed or way.older)
-        try:
-            running = self._source.wanted(kept)
-        except SourceError:
-            return halted
-        _, running, _ = await self._view.surroundings(kept, running, before, None, ())
-        unchanged = course(running.version, seen.components)
-        if unchanged.staged or running.problems:
-            return halted
-        return InstallPlan(kept, running, unchanged, obstacles, around=around)
 
     async def _announce(self, ctx: Context, obj: T, before: Previous, plan: InstallPlan) -> None:
         """Say that the version is about to change, before anything is written."""
@@ -235,12 +203,7 @@ class InstallController(Generic[T]):
 
         Definitions and namespaces stay: with them would go what users have created.
         """
-        known = {one.ref.identity for one in wanted.objects}
-        surplus = [
-            ref
-            for ref in refs_of(inventory.listed)
-            if ref.identity not in known and ref.kind not in NEVER_PRUNED
-        ]
+        surplus = surplus_of(wanted, inventory.listed)
         if not surplus or wanted.problems:
             return []
         changes = await delete_in_order(ctx, obj, self._installer, inventory, surplus)

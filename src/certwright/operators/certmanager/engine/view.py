@@ -6,14 +6,13 @@ it decides: before objects are created that were not there before.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Final, Protocol
 
 import orjson
 
 from certwright.apply import ObjectRef
 from certwright.client import Client, request
 from certwright.clock import Clock
-from certwright.keep import Installer
 from certwright.kube import ApiError, JsonObject, Key, NotFound
 from certwright.kube.kinds import Deployment, Namespace
 from certwright.operators.certmanager.engine.observed import (
@@ -31,7 +30,6 @@ from certwright.operators.certmanager.engine.pullsecret import PullSecretDecisio
 from certwright.operators.certmanager.engine.secretview import SecretView
 from certwright.operators.certmanager.engine.steps import Wanted
 from certwright.operators.certmanager.request import Component, InstallRequest
-from certwright.runtime import Entry
 
 CONCURRENCY: Final = 8
 _UNGUARDED: Final = frozenset({"CustomResourceDefinition", "Namespace"})
@@ -42,12 +40,38 @@ Foreign = Mapping[ObjectRef, JsonObject]
 """Objects that are wanted, exist, and are not ours."""
 
 
+class SeenObject(Protocol):
+    """An object of the installation; the same one as long as it does not change."""
+
+    def obj(self) -> JsonObject:
+        """Return the object."""
+        ...
+
+
+class InstalledObjects(Protocol):
+    """The objects of the installation, as an `Installer` or a `KeptPreview` has them."""
+
+    @property
+    def annotation(self) -> str:
+        """The annotation that tells our objects."""
+        ...
+
+    @property
+    def field_manager(self) -> str:
+        """As whom they are written."""
+        ...
+
+    async def entry(self, ref: ObjectRef) -> SeenObject | None:
+        """Return one of our objects; None if there is none."""
+        ...
+
+
 class ClusterView:
     """Reads the installation from what the installer keeps, and the rest from the server."""
 
     def __init__(
         self,
-        installer: Installer,
+        installer: InstalledObjects,
         client: Client,
         clock: Clock,
         secrets: SecretView | None = None,
@@ -56,7 +80,7 @@ class ClusterView:
         self.clock = clock
         self._installer = installer
         self._secrets = secrets
-        self._definitions: dict[ObjectRef, tuple[Entry, DefinitionState]] = {}
+        self._definitions: dict[ObjectRef, tuple[SeenObject, DefinitionState]] = {}
         self._kubernetes = ""
 
     async def observe(self, wanted: Wanted, foreign: Foreign | None = None) -> Observed:
@@ -88,7 +112,7 @@ class ClusterView:
         entry = await self._entry(ref)
         return component_state(None, ref, None if entry is None else entry.obj())
 
-    async def _entry(self, ref: ObjectRef) -> Entry | None:
+    async def _entry(self, ref: ObjectRef) -> SeenObject | None:
         """Return what a store has of an object; nothing if it may not be read, as writing tells."""
         try:
             return await self._installer.entry(ref)

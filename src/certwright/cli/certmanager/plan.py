@@ -1,0 +1,82 @@
+"""``certwright cert-manager plan``: what would change, before anything does."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from certwright.bundles.catalogue import load
+from certwright.cli.apply.results import code_of_diff, differences, results_document
+from certwright.cli.certmanager.inputs import published, read_either, source_of
+from certwright.cli.certmanager.preview import InstallPreview, preview, restarted
+from certwright.cli.connection import connected
+from certwright.cli.options import Output, Target
+from certwright.cli.terminal.notice import QUIET_SECONDS
+from certwright.cli.terminal.output import document
+from certwright.cli.terminal.progress import ProgressLine
+from certwright.operators.certmanager.redhat.messages import listed, obstacle_text
+
+
+async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
+    """Print what would change; 1 if something does, 2 if something stands in the way."""
+    async with connected(target) as session:
+        asked = await read_either(session.client, path)
+        source = source_of(folder, await published(session.client))
+        request = asked.request(source)
+        with ExitStack() as stack:
+            progress = ProgressLine(0, dry_run=True, quiet_seconds=QUIET_SECONDS)
+            found = await preview(
+                session.client,
+                asked,
+                request,
+                source,
+                load(),
+                on_entry=stack.enter_context(progress),
+            )
+    problems, notes = list(problem_lines(found)), list(note_lines(found))
+    if output is Output.TABLE:
+        print(headline(found))
+        print(differences(found.changes, output), flush=True)
+    else:
+        whole = results_document(found.changes, problems, dry_run=True)
+        print(document({**whole, "headline": headline(found), "notes": notes}, output), flush=True)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    for problem in problems:
+        print(f"error: {problem}", file=sys.stderr)
+    return 2 if problems else code_of_diff(found.changes)
+
+
+def headline(found: InstallPreview) -> str:
+    """Return in one line what would be done."""
+    older, newer = found.older, found.plan.wanted.version
+    if found.plan.halted:
+        return f"nothing would be changed: cert-manager {newer} cannot be installed as it is asked"
+    if found.plan.obstacles:
+        return f"cert-manager {newer} stays: what is asked for cannot be installed"
+    if not older:
+        return f"cert-manager {newer} would be installed in {found.plan.request.namespace}"
+    if not found.plan.course.staged:
+        return f"cert-manager {newer} stays"
+    return f"cert-manager would be changed from {older} to {newer}, step by step"
+
+
+def problem_lines(found: InstallPreview) -> Iterator[str]:
+    """Yield what stands in the way, and what of the request cannot be followed."""
+    for obstacle in found.plan.obstacles:
+        yield f"{obstacle.reason}: {obstacle_text(obstacle)}"
+    named = {line for one in found.plan.obstacles for line in one.subjects}
+    for problem in found.plan.wanted.problems:
+        if problem.message not in named:
+            yield f"{problem.reason}: {problem.message}"
+
+
+def note_lines(found: InstallPreview) -> Iterator[str]:
+    """Yield what a person should know before."""
+    pods = [change.ref.name for change in restarted(found.changes)]
+    if pods:
+        yield f"pods are replaced of: {listed(pods)}"
+    if found.migrated and not found.plan.halted:
+        yield f"objects are stored anew first, for their version goes: {listed(found.migrated)}"
+    for minor, note in found.notes:
+        yield f"{minor}: {note}"
