@@ -28,7 +28,6 @@ from certwright.testkit.actors.certmanager import (
     small_release,
 )
 
-
 _REFUSED = f"cert-manager {V120} cannot be installed as it is asked"
 
 
