@@ -54,6 +54,10 @@ def _token_requestor() -> list[Declared]:
 
 def _cert_manager(folder: Path | None) -> list[Declared]:
     from certwright.operators.certmanager.grants import operand_rules
+    from certwright.operators.certmanager.ibm.operator import (
+        CertManagerCrSettings,
+        certmanager_cr_operator,
+    )
     from certwright.operators.certmanager.library import BundleLibrary
     from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
     from certwright.operators.certmanager.source import BundleSource
@@ -63,5 +67,6 @@ def _cert_manager(folder: Path | None) -> list[Declared]:
     granted = operand_rules(there.get(version) for version in there.versions)
     return [
         certmanager_operator(CertManagerSettings(source, {}, granted)),
+        certmanager_cr_operator(CertManagerCrSettings(source, {}, operand_rules=granted)),
         BundleLibrary(load()).controller(),
     ]

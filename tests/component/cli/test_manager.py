@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from certwright.api.certmanagerdeployments import CertManagerDeployment
+from certwright.api.certmanagers import CertManagerInstallation
 from certwright.api.managedresources import ManagedResource
 from certwright.apiserver import ApiServer
 from certwright.bundles.bundle import encode, make_bundle
@@ -36,7 +37,7 @@ async def client(tmp_path: Path) -> AsyncIterator[Client]:
     api = ApiServer()
     async with api.serve() as endpoint, Client(api.transport()) as client:
         endpoint.write_kubeconfig(tmp_path / "kubeconfig")
-        for kind in (ManagedResource, CertManagerDeployment):
+        for kind in (ManagedResource, CertManagerDeployment, CertManagerInstallation):
             await client.apply(crd_manifest(kind))
             await until_served(client, crd_manifest(kind))
         yield client

@@ -24,6 +24,10 @@ from certwright.cli.resourcemanager.process import load, run_configured
 from certwright.cli.terminal.output import documents
 from certwright.client import Client, TransportError
 from certwright.kube import ApiError, crd_manifest
+from certwright.operators.certmanager.ibm.operator import (
+    CertManagerCrSettings,
+    certmanager_cr_operator,
+)
 from certwright.operators.certmanager.library import BundleLibrary
 from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
 from certwright.operators.certmanager.source import BundleSource
@@ -112,8 +116,12 @@ async def cert_manager(client: Client, folder: Path | None, namespace: str) -> l
             namespace=namespace,
         )
     source = BundleSource(library.bundles, load_catalogue())
-    settings = CertManagerSettings(source, channels=[library.channel])
-    return [certmanager_operator(settings), library.controller()]
+    wakes = [library.channel]
+    return [
+        certmanager_operator(CertManagerSettings(source, channels=wakes)),
+        certmanager_cr_operator(CertManagerCrSettings(source, channels=wakes)),
+        library.controller(),
+    ]
 
 
 def _as_json(options: ManagerOptions) -> bool | None:
