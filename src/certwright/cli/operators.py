@@ -7,24 +7,33 @@ from typing import Final
 
 from certwright.bundles.catalogue import load
 from certwright.bundles.sources import BundleSet, bundle_set, read_folder
-from certwright.runtime import Declared
+from certwright.operators.certmanager.grants import operand_rules
+from certwright.operators.certmanager.library import BundleLibrary
+from certwright.operators.certmanager.source import BundleSource
+from certwright.runtime import Declared, PolicyRule
 
 MANAGED_RESOURCE: Final = "managedresource"
 GARBAGE_COLLECTOR: Final = "garbagecollector"
 TOKEN_REQUESTOR: Final = "tokenrequestor"  # noqa: S105 - a name
 CERT_MANAGER: Final = "certmanager"
-NAMES: Final = (MANAGED_RESOURCE, GARBAGE_COLLECTOR, TOKEN_REQUESTOR, CERT_MANAGER)
+IBM_CERT_MANAGER: Final = "ibm-certmanager"
+NAMES: Final = (
+    MANAGED_RESOURCE, GARBAGE_COLLECTOR, TOKEN_REQUESTOR, CERT_MANAGER, IBM_CERT_MANAGER,
+)  # fmt: skip
+INSTALLERS: Final = frozenset({CERT_MANAGER, IBM_CERT_MANAGER})
+"""Those that need bundles."""
 
 NamedOperators = Mapping[str, Callable[[], list[Declared]]]
 
 
 def named_operators(folder: Path | None = None) -> NamedOperators:
-    """Return what makes each operator; certmanager grants what the bundles of a folder need."""
+    """Return what makes each operator; installers grant what bundles of a folder need."""
     return {
         MANAGED_RESOURCE: _managed_resource,
         GARBAGE_COLLECTOR: _garbage_collector,
         TOKEN_REQUESTOR: _token_requestor,
         CERT_MANAGER: partial(_cert_manager, folder),
+        IBM_CERT_MANAGER: partial(_ibm_cert_manager, folder),
     }
 
 
@@ -53,20 +62,26 @@ def _token_requestor() -> list[Declared]:
 
 
 def _cert_manager(folder: Path | None) -> list[Declared]:
-    from certwright.operators.certmanager.grants import operand_rules
+    from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
+
+    source, granted = _source(folder)
+    settings = CertManagerSettings(source, {}, granted)
+    return [certmanager_operator(settings), BundleLibrary(load()).controller()]
+
+
+def _ibm_cert_manager(folder: Path | None) -> list[Declared]:
     from certwright.operators.certmanager.ibm.operator import (
         CertManagerCrSettings,
         certmanager_cr_operator,
     )
-    from certwright.operators.certmanager.library import BundleLibrary
-    from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
-    from certwright.operators.certmanager.source import BundleSource
 
+    source, granted = _source(folder)
+    settings = CertManagerCrSettings(source, {}, operand_rules=granted)
+    return [certmanager_cr_operator(settings), BundleLibrary(load()).controller()]
+
+
+def _source(folder: Path | None) -> tuple[BundleSource, list[PolicyRule]]:
+    """Return the bundles of a folder, and what cert-manager may do in these versions."""
     there = bundles_in(folder)
-    source = BundleSource(lambda: there, load())
     granted = operand_rules(there.get(version) for version in there.versions)
-    return [
-        certmanager_operator(CertManagerSettings(source, {}, granted)),
-        certmanager_cr_operator(CertManagerCrSettings(source, {}, operand_rules=granted)),
-        BundleLibrary(load()).controller(),
-    ]
+    return BundleSource(lambda: there, load()), granted

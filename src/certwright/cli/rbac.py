@@ -38,11 +38,11 @@ def rbac(
     have: name the folder with the bundles of all versions that are to be installed.
     """
     from certwright.cli.controllers import built_controllers, load_controllers
-    from certwright.cli.operators import CERT_MANAGER, bundles_in, named_operators
+    from certwright.cli.operators import INSTALLERS, bundles_in, named_operators
     from certwright.cli.terminal.output import document
     from certwright.runtime import policy_rules
 
-    if CERT_MANAGER in controllers and not bundles_in(bundles).packed:
+    if INSTALLERS & set(controllers) and not bundles_in(bundles).packed:
         print(
             f"warning: there are no bundles in {bundles}, so the role lacks what cert-manager"
             " itself needs; make them with: certwright bundle build",

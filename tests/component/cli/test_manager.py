@@ -71,7 +71,8 @@ async def test_two_operators_in_one_process(
     )
     await client.create(installation(NEW))
     run = await start(
-        "manager", "--operators", "managedresource,certmanager", "--bundles", "bundles",
+        "manager", "--operators", "managedresource,certmanager,ibm-certmanager", "--bundles",
+        "bundles",
         "--kubeconfig", "kubeconfig", "--metrics-addr", "127.0.0.1:0",
         "--health-probe-addr", f"127.0.0.1:{unused_tcp_port}", "--enable-leader-election",
         "--enable-pod-refresher",

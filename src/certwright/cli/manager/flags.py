@@ -14,9 +14,9 @@ from certwright.cli.resourcemanager.flags import switch
 
 _DESCRIPTION: Final = """\
 Run operators in one process: certmanager installs cert-manager for the
-CertManagerDeployment "cluster" or the CertManager "default", managedresource
-keeps ManagedResources, garbagecollector deletes unused configuration,
-tokenrequestor renews tokens.
+CertManagerDeployment "cluster", ibm-certmanager for the CertManager "default",
+managedresource keeps ManagedResources, garbagecollector deletes unused
+configuration, tokenrequestor renews tokens.
 """
 _EXAMPLES: Final = """\
 Examples:

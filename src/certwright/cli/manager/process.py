@@ -1,7 +1,7 @@
 """The process of ``certwright manager``: its configuration, and what it runs."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,8 @@ from certwright.cli.manager.flags import ManagerOptions
 from certwright.cli.operators import (
     CERT_MANAGER,
     GARBAGE_COLLECTOR,
+    IBM_CERT_MANAGER,
+    INSTALLERS,
     MANAGED_RESOURCE,
     TOKEN_REQUESTOR,
     named_operators,
@@ -57,10 +59,11 @@ def run_manager(options: ManagerOptions) -> None:
     async def more(client: Client, own_namespace: str) -> Sequence[Declared]:
         if options.pod_refresher:
             _log.warning("--enable-pod-refresher has no effect: there is no pod refresher yet")
-        if CERT_MANAGER not in options.operators:
+        if not INSTALLERS & set(options.operators):
             return ()
         namespace = options.bundles_namespace or own_namespace or "default"
-        return await cert_manager(client, options.bundles, namespace)
+        library = await bundle_library(client, options.bundles, namespace)
+        return list(installers(options.operators, library))
 
     run_configured(loaded, _as_json(options), options.dump, more)
 
@@ -99,8 +102,18 @@ def _switches(operators: Sequence[str]) -> dict[str, Any]:
     }
 
 
-async def cert_manager(client: Client, folder: Path | None, namespace: str) -> list[Declared]:
-    """Return what installs cert-manager from a folder, and from ConfigMaps of a namespace."""
+def installers(operators: Collection[str], library: BundleLibrary) -> Iterator[Declared]:
+    """Yield what installs cert-manager, for the custom resources that are named."""
+    source, wakes = BundleSource(library.bundles, load_catalogue()), [library.channel]
+    if CERT_MANAGER in operators:
+        yield certmanager_operator(CertManagerSettings(source, channels=wakes))
+    if IBM_CERT_MANAGER in operators:
+        yield certmanager_cr_operator(CertManagerCrSettings(source, channels=wakes))
+    yield library.controller()
+
+
+async def bundle_library(client: Client, folder: Path | None, namespace: str) -> BundleLibrary:
+    """Return the bundles of a folder, and of the ConfigMaps of a namespace; say what is wrong."""
     library = BundleLibrary(load_catalogue(), folder, namespace)
     try:
         await library.read(client)
@@ -115,13 +128,7 @@ async def cert_manager(client: Client, folder: Path | None, namespace: str) -> l
             folder=str(folder or ""),
             namespace=namespace,
         )
-    source = BundleSource(library.bundles, load_catalogue())
-    wakes = [library.channel]
-    return [
-        certmanager_operator(CertManagerSettings(source, channels=wakes)),
-        certmanager_cr_operator(CertManagerCrSettings(source, channels=wakes)),
-        library.controller(),
-    ]
+    return library
 
 
 def _as_json(options: ManagerOptions) -> bool | None:

@@ -84,4 +84,13 @@ def test_a_file_without_an_installation(run: Run, tmp_path: Path) -> None:
     path.write_text("{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}", "utf-8")
     done = run("render", "-f", path)
     assert (done.code, done.out) == (2, "")
-    assert "one CertManagerDeployment is expected, and there is none" in done.err
+    assert "one CertManagerDeployment or CertManager is expected, and there is none" in done.err
+
+
+def test_a_certmanager_without_a_version_means_0_10(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "cr.yaml"
+    head = {"apiVersion": "operator.ibm.com/v1alpha1", "kind": "CertManager"}
+    path.write_text(yaml.safe_dump({**head, "metadata": {"name": "default"}}), "utf-8")
+    done = run("render", "-f", path)
+    assert (done.code, done.err) == (0, "")
+    assert ("Deployment", "cert-manager-controller") in rendered(done.out)
