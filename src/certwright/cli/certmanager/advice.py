@@ -27,10 +27,9 @@ ADVICE: Final[dict[str, str]] = {
     GateReason.NO_LEADER: "a new leader takes the Lease when the old one lets go of it, after a"
     " minute at the latest; if none does, look at the logs of the controller, and whether its"
     " ServiceAccount may write Leases",
-    GateReason.UNAVAILABLE: "look at the logs of the webhook, which serves this API, and at the"
-    " APIService",
     "StepTimedOut": "what ran before goes on; mend what the step waits for, or set spec.version"
     " back",
+    "RolledBack": "mend what kept it from coming up; events and the logs of its pods tell",
     "MigrationFailed": "mend or delete the objects that are named: they cannot be stored anew",
     "StoredVersions": "mend or delete the objects that are named: they cannot be stored anew",
     "ObjectsNotWritten": "the API server refused objects: grant what the operator lacks"

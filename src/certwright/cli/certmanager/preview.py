@@ -18,7 +18,7 @@ from certwright.keep.marks import Marks
 from certwright.keep.preview import KeptPreview
 from certwright.operators.certmanager.engine.migration import migrations
 from certwright.operators.certmanager.engine.observed import Observed
-from certwright.operators.certmanager.engine.plan import InstallPlan
+from certwright.operators.certmanager.engine.plan import InstallPlan, after_failure
 from certwright.operators.certmanager.engine.planner import make_plan, surplus_of
 from certwright.operators.certmanager.engine.port import Previous, refs_of
 from certwright.operators.certmanager.engine.view import ClusterView
@@ -60,7 +60,7 @@ async def preview(
     kept = KeptPreview(client, marks, asked.resource.key, refs_of(before.inventory))
     view = ClusterView(kept, client, clock)
     with source_errors():
-        plan = await make_plan(source, view, before, request)
+        plan = await make_plan(source, view, before, after_failure(request, before))
     seen = await view.observe(plan.wanted)
     changes = ChangeSet()
     if not plan.halted:
