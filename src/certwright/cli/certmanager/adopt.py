@@ -9,10 +9,8 @@ from typing import Final
 from msgspec import to_builtins
 
 from certwright.apply import ObjectRef
-from certwright.bundles.catalogue import load
 from certwright.cli.certmanager.inputs import Asked, published, read_either, source_of
 from certwright.cli.certmanager.plan import problem_lines
-from certwright.cli.certmanager.preview import InstallPreview, preview, restarted
 from certwright.cli.connection import connected
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Target
@@ -20,6 +18,7 @@ from certwright.cli.terminal.confirm import confirm
 from certwright.cli.terminal.output import table
 from certwright.client import Client
 from certwright.kube import JsonObject, NotFound
+from certwright.operators.certmanager.preview import InstallPreview, restarted
 from certwright.operators.certmanager.redhat.messages import listed
 
 FIELD_MANAGER: Final = "certwright-cli"
@@ -35,7 +34,7 @@ async def adopt(target: Target, path: str, folder: Path, *, yes: bool, dry_run: 
         asked = await read_either(client, path)
         source = source_of(folder, await published(client))
         request = asked.request(source)
-        found = await preview(client, asked, replace(request, adopt=True), source, load())
+        found = await asked.preview(client, replace(request, adopt=True), source)
         installers = await installers_of(client, found.plan.around.foreign)
         print(takeover_text(found, installers))
         problems = list(problem_lines(found))

@@ -10,6 +10,7 @@ import msgspec
 
 from certwright.api.certmanagerdeployments import CertManagerDeployment
 from certwright.api.certmanagers import CertManagerInstallation
+from certwright.apply.engine.engine import OnEntry
 from certwright.bundles.catalogue import load
 from certwright.bundles.configmap import LABEL, from_config_map
 from certwright.bundles.errors import BundleError
@@ -17,10 +18,12 @@ from certwright.bundles.sources import PackedBundle, bundle_set, read_folder
 from certwright.cli.apply.inputs import read_manifests
 from certwright.cli.errors import UsageError
 from certwright.client import Client, TransportError
+from certwright.clock import SYSTEM, Clock
 from certwright.kube import ApiError, JsonObject, Key, NotFound, Object
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.certmanager.engine.port import InstallKind, SourceError
 from certwright.operators.certmanager.ibm.kind import CertManagerKind
+from certwright.operators.certmanager.preview import InstallPreview, preview
 from certwright.operators.certmanager.redhat.kind import DeploymentKind
 from certwright.operators.certmanager.request import InstallRequest
 from certwright.operators.certmanager.source import BundleSource
@@ -57,6 +60,28 @@ class Asked:
             raise UsageError(f"{self.name}: {trouble.message}")
         with source_errors():
             return self.kind.request(self.resource, source.default)
+
+    async def preview(
+        self,
+        client: Client,
+        request: InstallRequest,
+        source: BundleSource,
+        *,
+        clock: Clock = SYSTEM,
+        on_entry: OnEntry | None = None,
+    ) -> InstallPreview:
+        """Return what the operator would do with it; `UsageError` if its version is not there."""
+        with source_errors():
+            return await preview(
+                client,
+                self.resource,
+                self.kind,
+                request,
+                source,
+                load(),
+                clock=clock,
+                on_entry=on_entry,
+            )
 
 
 def read_file(path: str) -> Asked:

@@ -5,15 +5,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from certwright.bundles.catalogue import load
 from certwright.cli.apply.results import code_of_diff, differences, results_document
 from certwright.cli.certmanager.inputs import published, read_either, source_of
-from certwright.cli.certmanager.preview import InstallPreview, preview, restarted
 from certwright.cli.connection import connected
 from certwright.cli.options import Output, Target
 from certwright.cli.terminal.notice import QUIET_SECONDS
 from certwright.cli.terminal.output import document
 from certwright.cli.terminal.progress import ProgressLine
+from certwright.operators.certmanager.preview import InstallPreview, restarted
 from certwright.operators.certmanager.redhat.messages import listed, obstacle_text
 
 
@@ -25,14 +24,8 @@ async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
         request = asked.request(source)
         with ExitStack() as stack:
             progress = ProgressLine(0, dry_run=True, quiet_seconds=QUIET_SECONDS)
-            found = await preview(
-                session.client,
-                asked,
-                request,
-                source,
-                load(),
-                on_entry=stack.enter_context(progress),
-            )
+            shown = stack.enter_context(progress)
+            found = await asked.preview(session.client, request, source, on_entry=shown)
     problems, notes = list(problem_lines(found)), list(note_lines(found))
     if output is Output.TABLE:
         print(headline(found))

@@ -17,9 +17,9 @@ from certwright.cli.certmanager.adopt import (
 )
 from certwright.cli.certmanager.inputs import Asked, decoded, read_cluster
 from certwright.cli.certmanager.plan import headline, note_lines, problem_lines
-from certwright.cli.certmanager.preview import InstallPreview, preview, restarted
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Deployment, Namespace
+from certwright.operators.certmanager.preview import InstallPreview, restarted
 from certwright.operators.certmanager.source import BundleSource
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.actors.certmanager import (
@@ -43,7 +43,7 @@ async def planned(installing: Installing, asked: Asked) -> InstallPreview:
     client = installing.cluster.client
     client.discovery.invalidate()
     request = asked.request(source)
-    return await preview(client, asked, request, source, load(), clock=installing.cluster.clock)
+    return await asked.preview(client, request, source, clock=installing.cluster.clock)
 
 
 async def asked_by(installing: Installing, **spec: Any) -> Asked:

@@ -1,31 +1,34 @@
 """What an installation would become: the plan of the operator, carried out by dry runs.
 
-Decisions are those of the operator: which version is worked towards, what stands in the way, which
-objects are written and which are pruned. Only what it reads from its stores is asked for here.
+For command lines, from anywhere. Decisions are those of the operator: which version is worked
+towards, what stands in the way, which objects are written and which are pruned. Only what it reads
+from its stores is asked for here.
 """
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from certwright.api.certmanagerdeployments import GROUP
 from certwright.apply import Change, ChangeSet
 from certwright.apply.engine.engine import OnEntry
 from certwright.bundles.catalogue import Catalogue
 from certwright.bundles.versions import Release
-from certwright.cli.certmanager.inputs import Asked, source_errors
 from certwright.client import Client
 from certwright.clock import SYSTEM, Clock
 from certwright.keep.marks import Marks
 from certwright.keep.preview import KeptPreview
+from certwright.kube import Object
 from certwright.operators.certmanager.engine.migration import migrations
 from certwright.operators.certmanager.engine.observed import Observed
 from certwright.operators.certmanager.engine.plan import InstallPlan, after_failure
 from certwright.operators.certmanager.engine.planner import make_plan, surplus_of
-from certwright.operators.certmanager.engine.port import Previous, refs_of
+from certwright.operators.certmanager.engine.port import InstallKind, Source, refs_of
 from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.operator import CLAIMANT_NAMES
 from certwright.operators.certmanager.redhat.kind import FIELD_MANAGER
 from certwright.operators.certmanager.request import InstallRequest
-from certwright.operators.certmanager.source import BundleSource
+
+T = TypeVar("T", bound=Object)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,21 +49,24 @@ class InstallPreview:
 
 async def preview(
     client: Client,
-    asked: Asked,
+    resource: T,
+    kind: InstallKind[T],
     request: InstallRequest,
-    source: BundleSource,
+    source: Source,
     catalogue: Catalogue,
     *,
     clock: Clock = SYSTEM,
     on_entry: OnEntry | None = None,
 ) -> InstallPreview:
-    """Return what the next passes of the operator would do, as far as that can be told now."""
-    before: Previous = asked.kind.previous(asked.resource)
+    """Return what the next passes of the operator would do, as far as that can be told now.
+
+    *request* is what *resource* asks for. Raises `SourceError` if its version cannot be had.
+    """
+    before = kind.previous(resource)
     marks = Marks.of(GROUP, FIELD_MANAGER, CLAIMANT_NAMES)
-    kept = KeptPreview(client, marks, asked.resource.key, refs_of(before.inventory))
+    kept = KeptPreview(client, marks, resource.key, refs_of(before.inventory))
     view = ClusterView(kept, client, clock)
-    with source_errors():
-        plan = await make_plan(source, view, before, after_failure(request, before))
+    plan = await make_plan(source, view, before, after_failure(request, before))
     seen = await view.observe(plan.wanted)
     changes = ChangeSet()
     if not plan.halted:
