@@ -134,6 +134,8 @@ def kind_word(ref: ObjectRef) -> str:
 
 def changed_events(change: Change, *, repaired: bool) -> list[InstallEvent]:
     """Return the events about an object that was written, or could not be."""
+    if change.action is Action.UNCHANGED:  # as nearly all are in nearly every pass
+        return []
     word, key = kind_word(change.ref), str(change.ref.key)
     match change.action:
         case Action.CREATED | Action.RECREATED:
