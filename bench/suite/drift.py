@@ -35,30 +35,38 @@ class Repairs:
         return statistics.quantiles(self.seconds, n=100)[number - 1]
 
 
-class _Place(NamedTuple):
+class ObjectPlace(NamedTuple):
+    """Which object it is."""
+
     resource: Resource
     key: Key
 
 
-class _Watcher:
+class ObjectWatcher:
     """Knows the latest state of every object, and wakes who waits for a change."""
 
     def __init__(self) -> None:
-        self.entries: dict[_Place, Entry | None] = {}
-        self._waiting: dict[_Place, asyncio.Event] = {}
+        self.entries: dict[ObjectPlace, Entry | None] = {}
+        self.gone: dict[ObjectPlace, float] = {}
+        """When an object was last seen to go."""
+        self._waiting: dict[ObjectPlace, asyncio.Event] = {}
 
     def listener(self, resource: Resource) -> Listener:
+        """Return what a store of a kind is to tell of changes."""
+
         def on_change(old: Entry | None, new: Entry | None) -> None:
             entry = new or old
             assert entry is not None
-            place = _Place(resource, entry.key)
+            place = ObjectPlace(resource, entry.key)
             self.entries[place] = new
+            if new is None:
+                self.gone[place] = asyncio.get_running_loop().time()
             if event := self._waiting.get(place):
                 event.set()
 
         return on_change
 
-    async def differs(self, place: _Place, version: str) -> None:
+    async def differs(self, place: ObjectPlace, version: str) -> None:
         """Return when the object is there with an undisturbed state newer than *version*."""
         event = self._waiting[place] = asyncio.Event()
         while True:
@@ -78,14 +86,14 @@ async def disturb(
     client: Client, namespace: str, names: list[str], count: int, rng: Random
 ) -> Repairs:
     """Edit, add to or delete that many objects, some at a time, and see each repaired."""
-    repairs, watcher, cache = Repairs(), _Watcher(), Cache(client)
+    repairs, watcher, cache = Repairs(), ObjectWatcher(), Cache(client)
     chosen = rng.sample([(kind, name) for kind in KINDS for name in names], count)
     rest = iter(chosen)
 
     async def worker() -> None:
         clock = asyncio.get_running_loop().time
         for kind, name in rest:
-            place = _Place(kind, Key(namespace, name))
+            place = ObjectPlace(kind, Key(namespace, name))
             version = await _disturb(client, place, rng.choice(DISTURBANCES[kind]))
             began = clock()
             await watcher.differs(place, version)
@@ -103,7 +111,7 @@ async def disturb(
     return repairs
 
 
-async def _disturb(client: Client, place: _Place, change: JsonObject | None) -> str:
+async def _disturb(client: Client, place: ObjectPlace, change: JsonObject | None) -> str:
     """Change or delete an object; return the version that is no longer right."""
     if change is not None:
         obj = await client.patch(place.resource, place.key, change)

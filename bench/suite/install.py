@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from bench.installworkload import (
+    CMD,
     FIRST,
     NEXT,
     Difference,
@@ -24,10 +25,14 @@ from bench.installworkload import (
     runs,
     touch,
 )
+from bench.managedworkload import create_all
 from bench.processes import Program
 from bench.result import Bar, Figures, Result, at_most, exactly
-from bench.suite.managed_resources import at_rest
+from bench.suite.installdrift import InstallRepairs, disturb_installation
+from bench.suite.managed_resources import FOREIGN_SECRETS, at_rest, foreign_secret
+from certwright.apply import ObjectRef
 from certwright.bundles.catalogue import load
+from certwright.kube import Key
 from certwright.testkit.certmanager.released import released_bundle
 
 STEPS = ("install", "unchanged", "upgrade", "restart")
@@ -40,6 +45,8 @@ class InstallLife:
 
     phases: dict[str, InstallPhase] = field(default_factory=dict)
     rss: int = 0
+    rss_with_foreign: int = 0
+    repairs: InstallRepairs = field(default_factory=InstallRepairs)
 
 
 def run(runs: int) -> Result:
@@ -51,11 +58,11 @@ async def _run(count: int) -> Result:
     for version in load().versions:
         released_bundle(version)
     lives: dict[str, list[InstallLife]] = {"helm": [], "certwright": []}
-    for _ in range(count):
+    for number in range(count):
         async with install_world() as world:
             lives["helm"].append(await _helm(world))
         async with install_world() as world:
-            lives["certwright"].append(await _ours(world))
+            lives["certwright"].append(await _ours(world, long=number == 0))
     return _result(lives, difference(), count)
 
 
@@ -70,7 +77,7 @@ async def _helm(world: InstallWorld) -> InstallLife:
     return life
 
 
-async def _ours(world: InstallWorld) -> InstallLife:
+async def _ours(world: InstallWorld, *, long: bool) -> InstallLife:
     life = InstallLife()
     await declared(world)
     with Program("subjects.certwright_install", operator_task(world)) as program:
@@ -96,7 +103,21 @@ async def _ours(world: InstallWorld) -> InstallLife:
             await probed(world)
             await at_rest(program)
         [life.phases["restart"]] = found
+        if long:
+            await _long_parts(world, program, life)
     return life
+
+
+async def _long_parts(world: InstallWorld, program: Program, life: InstallLife) -> None:
+    obj = await world.client.get(CMD, Key("", "cluster"))
+    refs = [ObjectRef.parse(text) for text in obj["status"]["inventory"]]
+    life.repairs = await disturb_installation(world.client, refs)
+    await at_rest(program)
+    life.rss = max(life.rss, program.rss())
+    before = program.rss()
+    await create_all(world.client, [foreign_secret(n) for n in range(FOREIGN_SECRETS)])
+    await at_rest(program)
+    life.rss_with_foreign = life.rss + program.rss() - before
 
 
 async def _begun(program: Program) -> None:
@@ -134,7 +155,12 @@ def _figures(lives: list[InstallLife]) -> Figures:
         figures[f"{step}, s"] = _median(phases, lambda p: p.seconds)
         figures[f"{step}, calls"] = phases[-1].calls.text()
     if lives[-1].rss:
-        figures["resident, MiB"] = lives[-1].rss / MIB
+        figures["resident, MiB"] = max(life.rss for life in lives) / MIB
+    if repairs := lives[0].repairs.slowest:
+        slowest = sorted(repairs.items(), key=lambda item: -item[1])[:5]
+        figures["repairs"] = len(lives[0].repairs.seconds)
+        figures["repairs, median s"] = statistics.median(lives[0].repairs.seconds)
+        figures["slowest repairs"] = ", ".join(f"{what} {took:.2f} s" for what, took in slowest)
     return figures
 
 
@@ -144,6 +170,7 @@ def _median(phases: list[InstallPhase], figure: Callable[[InstallPhase], float])
 
 def _bars(lives: dict[str, list[InstallLife]], work: Difference) -> list[Bar]:
     own, theirs = lives["certwright"], lives["helm"]
+    first, repairs = own[0], own[0].repairs
 
     def most(step: str) -> int:
         return max(life.phases[step].calls.writes for life in own)
@@ -166,4 +193,13 @@ def _bars(lives: dict[str, list[InstallLife]], work: Difference) -> list[Bar]:
         at_most("nothing changed: CPU", cpu("unchanged"), 0.25, "times Helm"),
         at_most("upgrade: CPU", cpu("upgrade"), 0.25, "times Helm"),
         at_most("install operator: memory", max(life.rss for life in own) / MIB, 80, "MiB"),
+        at_most(
+            "install operator: more memory with 30,000 foreign Secrets",
+            (first.rss_with_foreign - first.rss) / MIB,
+            5,
+            "MiB",
+        ),
+        exactly("each object edited, added to, deleted: not repaired", len(repairs.missing), 0),
+        at_most("time to repair, 99th percentile", repairs.percentile(99), 1, "s"),
+        exactly("registrations seen without a CA", len(repairs.empty), 0),
     ]

@@ -177,7 +177,7 @@ async def _long_parts(
     life.repairs = await disturb(client, namespace, names(units), EDITS, Random(4))
     await at_rest(program)
     rss = program.rss()
-    await create_all(client, [_foreign(number) for number in range(FOREIGN_SECRETS)])
+    await create_all(client, [foreign_secret(number) for number in range(FOREIGN_SECRETS)])
     await at_rest(program)
     life.rss_with_foreign = life.rss + program.rss() - rss
     await client.delete_collection(Secret, Selection("default"))
@@ -214,7 +214,8 @@ def _namespace(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def _foreign(number: int) -> JsonObject:
+def foreign_secret(number: int) -> JsonObject:
+    """Return a Secret that is not ours."""
     metadata = {"name": f"foreign-{number:05d}", "namespace": "default"}
     data = {"tls.crt": "Q0VSVElG" * 40}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
