@@ -221,6 +221,22 @@ async def test_a_ca_bundle_is_left_alone(installing: Installing) -> None:
     assert written(await installing.advance(60)) == 0
 
 
+@pytest.mark.parametrize("kind", [ValidatingWebhookConfiguration, MutatingWebhookConfiguration])
+async def test_a_registration_comes_back_with_its_ca_bundle(
+    installing: Installing, kind: Resource
+) -> None:
+    await installing.installed()
+    name = "cert-manager-webhook"
+    [webhook] = (await installing.find(kind, name))["webhooks"]
+    await installing.cluster.delete(kind, name)
+    calls = await installing.settle()
+    [created] = [request for request in calls.of(kind.kind) if request.verb == "create"]
+    assert created.body is not None
+    assert webhook["clientConfig"]["caBundle"].encode() in created.body
+    await installing.advance(60)
+    assert (await installing.find(kind, name))["webhooks"] == [webhook]
+
+
 @pytest.mark.scenario("CMD-28")
 async def test_roles_for_secrets_are_not_given_to_users(installing: Installing) -> None:
     await installing.installed()

@@ -91,6 +91,20 @@ class Wanted:
         }
         return replace(self, steps=steps)
 
+    def with_authorities(self, lost: Mapping[ObjectRef, Sequence[str]]) -> "Wanted":
+        """Return the same with the CA bundles that registrations had before they went.
+
+        Until the cainjector has found them again, the API server would refuse what the webhook
+        is to judge.
+        """
+        if not lost:
+            return self
+        steps = {
+            step: tuple(_with_authorities(one, lost.get(one.ref, ())) for one in objects)
+            for step, objects in self.steps.items()
+        }
+        return replace(self, steps=steps)
+
     def without(self, refs: Container[ObjectRef]) -> "Wanted":
         """Return the same without some objects, which others provide."""
         steps = {
@@ -172,6 +186,17 @@ def _in_any_order(one: Declared, live: JsonObject | None) -> Declared:
     if not paths:
         return one
     return Declared(one.obj, replace(one.rules, ignored=(*one.rules.ignored, *paths)))
+
+
+def _with_authorities(one: Declared, bundles: Sequence[str]) -> Declared:
+    webhooks = one.obj.get("webhooks") or ()
+    if not bundles or len(bundles) != len(webhooks):
+        return one
+    trusted = [
+        {**webhook, "clientConfig": {**webhook["clientConfig"], "caBundle": bundle}}
+        for webhook, bundle in zip(webhooks, bundles, strict=True)
+    ]
+    return Declared({**one.obj, "webhooks": trusted}, one.rules)
 
 
 def _arguments(deployment: JsonObject) -> dict[str, list[str]]:

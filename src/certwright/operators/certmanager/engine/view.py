@@ -19,6 +19,7 @@ from certwright.operators.certmanager.engine.observed import (
     ComponentState,
     DefinitionState,
     Observed,
+    ca_bundles,
     component_state,
     definition_state,
     is_inherited,
@@ -81,6 +82,7 @@ class ClusterView:
         self._installer = installer
         self._secrets = secrets
         self._definitions: dict[ObjectRef, tuple[SeenObject, DefinitionState]] = {}
+        self._authorities: dict[ObjectRef, Sequence[str]] = {}
         self._kubernetes = ""
 
     async def observe(self, wanted: Wanted, foreign: Foreign | None = None) -> Observed:
@@ -91,7 +93,9 @@ class ClusterView:
             found = entry.obj() if entry is not None else (foreign or {}).get(ref)
             if found is not None:
                 deployments[component] = found
-        registrations = [await self._entry(ref) for ref in wanted.registrations]
+        registrations = {ref: await self._entry(ref) for ref in wanted.registrations}
+        registered = {ref: one.obj() for ref, one in registrations.items() if one is not None}
+        self._authorities |= {ref: ca_bundles([one]) for ref, one in registered.items()}
         return Observed(
             deployments=deployments,
             components=tuple(
@@ -104,7 +108,12 @@ class ClusterView:
             definitions=tuple(
                 [await self._definition(ObjectRef.of(one)) for one in wanted.definitions]
             ),
-            registrations=tuple(entry.obj() for entry in registrations if entry is not None),
+            registrations=tuple(registered.values()),
+            lost_authorities={
+                ref: self._authorities[ref]
+                for ref in registrations
+                if ref not in registered and ref in self._authorities
+            },
             helpers=tuple([await self._helper(ref) for ref in wanted.helpers]),
         )
 
