@@ -85,6 +85,8 @@ async def test_the_second_waits_and_takes_over_without_new_pods(ibm: Ibm) -> Non
     assert await ibm.find(CM, "default") is None
     assert (await other.conditions())["Available"].startswith("True")
     assert await pods(ibm) == running
+    found = await ibm.find(Deployment, f"{HERE}/cert-manager")
+    assert found["metadata"]["annotations"]["operators.redhat.io/owner"] == "cluster"
     after = await ibm.cluster.client.list(Deployment, HERE)
     assert {one["metadata"]["uid"] for one in after.items} == {
         one["metadata"]["uid"] for one in uids.items
