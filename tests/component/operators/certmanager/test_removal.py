@@ -227,3 +227,18 @@ async def test_challenges_that_run_get_time_to_finish(installing: Installing) ->
     assert "Challenge default/one" in await installing.message("Progressing")
     await installing.advance(120)
     assert await installing.find(CMD, "cluster") is None
+
+
+async def test_a_removal_that_is_held_up_costs_little(installing: Installing) -> None:
+    await installing.installed()
+    held = {"metadata": {"finalizers": ["example.com/held"]}}
+    await installing.cluster.patch(ClusterRole, "cert-manager-controller-issuers", held)
+    await installing.cluster.delete(CMD, "cluster")
+    await installing.advance(60)
+    calls = await installing.advance(3600)
+    assert calls.writes - calls.of("Event").writes <= 3600 / 120
+    assert len(calls.of("Challenge")) <= 3600 / 120
+    free = {"metadata": {"finalizers": None}}
+    await installing.cluster.patch(ClusterRole, "cert-manager-controller-issuers", free)
+    await installing.advance(5)
+    assert await installing.find(CMD, "cluster") is None

@@ -251,10 +251,7 @@ class InstallController(Generic[T]):
                 policy = DeletionPolicy()
             report = await self._remove(ctx, obj, before, policy)
             if report.remains is not None and not report.remains.done:
-                later = await self._tell(ctx, obj, report)
-                if any(one.action is Action.FAILED for one in report.remains.pending):
-                    return later
-                return again(RECHECK_SECONDS if report.remains.blocked else POLL_SECONDS)
+                return await self._tell(ctx, obj, report)
         await self._claims.hand_over(ctx, obj, successor)
         await self._installer.let_go(ctx, obj)
         self._view.forget(obj.key)
@@ -298,7 +295,12 @@ class InstallController(Generic[T]):
         return self._outcome(key, report)
 
     def _outcome(self, key: Key, report: InstallReport) -> Outcome:
-        if report.failed or (report.remains is not None and not report.remains.done):
+        remains = report.remains
+        if remains is not None and remains.blocked:
+            return again(RECHECK_SECONDS)
+        if remains is not None and remains.pending and remains.challenges:
+            return again(POLL_SECONDS)
+        if report.failed or (remains is not None and not remains.done):
             self._failures[key] = self._failures.get(key, 0) + 1
             return again(self._backoff.delay(self._failures[key]))
         self._failures.pop(key, None)
