@@ -1,6 +1,6 @@
 """What scenarios of installations are made of, and what is watched while they run."""
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -19,7 +19,9 @@ from certwright.runtime import Operator
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.actors.certmanager import CertManagerPlay, PlayedCertManager
 from certwright.testkit.actors.podplay import PodPlay
-from certwright.testkit.faults.simulation import Scenario
+from certwright.testkit.faults.faults import Plan
+from certwright.testkit.faults.simulation import Run, Scenario
+from certwright.testkit.faults.torture import Torture
 from certwright.testkit.workloads.podstate import is_ready
 
 CMD: Final = CertManagerDeployment.resource
@@ -172,3 +174,15 @@ def watched(play: SiteScenario, deleted_definitions: int = 0) -> Scenario:
 
     scenario.__name__ = play.__name__
     return scenario
+
+
+def spread(torture: Torture, most: int = 12) -> Torture:
+    """Return a torture that strikes at so many of its points, evenly spread, in a campaign too."""
+
+    def spread_torture(calm: Run) -> Iterator[Plan]:
+        plans = list(torture(calm))
+        step = max(1.0, (len(plans) - 1) / (most - 1))
+        yield from (plans[round(number * step)] for number in range(min(most, len(plans))))
+
+    spread_torture.__name__ = torture.__name__
+    return spread_torture
