@@ -305,6 +305,18 @@ async def upgrade_taken_back(site: Site) -> None:
 
 
 @scenario
+async def upgrade_rolled_back(site: Site) -> None:
+    await site.install(V120)
+    await site.order()
+    site.hinder(f"*webhook:{V121}")
+    await site.change(version=V121, upgrade={"onFailure": "Rollback", "stepTimeout": "2m"})
+    await site.done()
+    await site.done()
+    await site.expect(V120)
+    await site.cluster.get(Role, TOKENS)
+
+
+@scenario
 async def upgrade_by_two(site: Site) -> None:
     await site.install(V119)
     await site.change(version=V121)

@@ -302,7 +302,8 @@ class InstallController(Generic[T]):
             return again(POLL_SECONDS)
         if report.failed or (remains is not None and not remains.done):
             self._failures[key] = self._failures.get(key, 0) + 1
-            return again(self._backoff.delay(self._failures[key]))
+            delay = self._backoff.delay(self._failures[key])
+            return again(delay if report.failed else max(delay, POLL_SECONDS))
         self._failures.pop(key, None)
         if any(one.reason is Hindrance.NAMESPACE_TERMINATING for one in report.obstacles):
             return again(POLL_SECONDS)
