@@ -94,7 +94,7 @@ mutants: $(READY) ## Break each claimed behaviour and see that its tests fail: m
 	@$(BIN)/python -m tests.mutants --spec $(or $(SPEC),MR) --only $(ONLY) --jobs $(CORES) $(ARGS)
 
 .PHONY: bench
-bench: $(READY) go ## The benchmarks, with their peers, on this machine
+bench: $(READY) go helm ## The benchmarks, with their peers, on this machine
 	@$(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/bench.txt
 	@$(BIN)/python -m bench $(or $(ARGS),--report bench/RESULTS.md)
 
