@@ -199,7 +199,13 @@ def _bars(lives: dict[str, list[InstallLife]], work: Difference) -> list[Bar]:
             5,
             "MiB",
         ),
-        exactly("each object edited, added to, deleted: not repaired", len(repairs.missing), 0),
-        at_most("time to repair, 99th percentile", repairs.percentile(99), 1, "s"),
+        exactly(
+            "installed objects, each edited, added to, deleted: not repaired",
+            len(repairs.missing),
+            0,
+        ),
+        at_most(
+            "installed objects: time to repair, 99th percentile", repairs.percentile(99), 1, "s"
+        ),
         exactly("registrations seen without a CA", len(repairs.empty), 0),
     ]
