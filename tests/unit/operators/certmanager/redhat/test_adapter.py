@@ -142,11 +142,12 @@ def test_every_field_of_a_request_can_be_asked_for() -> None:
     assert at_default(found, default) == {
         "version_is_default",  # it was given
         "pull_secret",  # of the other custom resource
+        "config_map_watcher",  # likewise
     }
     assert at_default(found.webhook, WebhookRequest()) == set()
-    assert at_default(found.images, Images()) == set()
+    assert at_default(found.images, Images()) == {"tag_suffix"}  # of the other custom resource
     assert at_default(found.upgrade, UpgradePolicy()) == set()
-    assert at_default(found.deletion, DeletionPolicy()) == set()
+    assert at_default(found.deletion, DeletionPolicy()) == {"keep_namespace"}  # likewise
     assert at_default(found.tls, TlsProfile()) == set()
     for component in Component:
         left = at_default(found.component(component), ComponentRequest())
