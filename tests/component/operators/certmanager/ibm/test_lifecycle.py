@@ -49,6 +49,7 @@ async def test_another_name_with_our_finalizer_loses_it(ibm: Ibm) -> None:
 @pytest.mark.scenario("CM-3")
 async def test_only_one_of_two_counts(ibm: Ibm) -> None:
     await ibm.declare("foo")
+    await ibm.settle()
     await ibm.installed()
     await ibm.cluster.delete(CM, "foo")
     calls = await ibm.advance(60)
