@@ -283,10 +283,14 @@ def _backoff(restarts: int) -> float:
 
 
 def _left(since: datetime, seconds: float, now: datetime) -> float:
-    """Return how many of the seconds since an instant are left; whole seconds are compared."""
+    """Return how many of the seconds since an instant are left; whole seconds are compared.
+
+    None are if the clock was set back since: a kubelet counts by another clock.
+    """
     if seconds == NEVER:
         return NEVER
-    return seconds - (now - since).total_seconds()
+    elapsed = (now - since).total_seconds()
+    return seconds - elapsed if elapsed >= 0 else 0.0
 
 
 def _address(uid: str) -> str:

@@ -104,3 +104,11 @@ def test_what_makes_no_sense_means_nothing() -> None:
     assert PodPlay.parse("") == PodPlay.parse("nonsense,=,start=soon,ready=-1,exit=x") == PodPlay()
     assert PodPlay.parse("start=never, stop=2.5") == PodPlay(start=NEVER, stop=2.5)
     assert PodPlay.parse("exit=999").exit_code == 255
+
+
+def test_a_clock_that_is_set_back_stops_no_pod() -> None:
+    stage = Stage("ready=5")
+    stage.at(0)
+    assert stage.ready == "False"
+    stage.at(-3600)
+    assert stage.ready == "True"
