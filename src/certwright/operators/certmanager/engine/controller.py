@@ -224,12 +224,12 @@ class InstallController(Generic[T]):
         late = next((step for step in plan.course.steps if step not in passed), None)
         seen = await self._view.observe(plan.wanted)
         report = seen_report(before, plan, seen, late, self._view.clock.now())
-        unfinished = late is not None and bool(before.installed)
+        unfinished, stuck = late is not None and bool(before.installed), report.overdue
         problems = plan.wanted.problems
         return replace(
             report,
             findings=tuple(findings),
-            serving=unfinished and await self._gates.serving(plan.wanted, seen),
+            serving=unfinished and await self._gates.serving(plan.wanted, seen, stuck=stuck),
             failed=tuple(one for one in done if one.action in {Action.FAILED, Action.BLOCKED}),
             obstacles=plan.obstacles,
             pull_secret=plan.pull_secret,

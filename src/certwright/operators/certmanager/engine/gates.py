@@ -266,8 +266,12 @@ class Gates:
             return await self.leadership(state, namespace) if namespace else rolled_out
         return rolled_out
 
-    async def serving(self, wanted: Wanted, seen: Observed) -> bool:
-        """Return whether certificates can be issued by what runs, whichever version it is."""
+    async def serving(self, wanted: Wanted, seen: Observed, *, stuck: bool = False) -> bool:
+        """Return whether certificates can be issued by what runs, whichever version it is.
+
+        A pod that is being replaced counts only if its replacement is *stuck*: else it goes at
+        any moment, and until its Lease runs out nothing is issued.
+        """
         webhook, controller = map(seen.component, (Component.WEBHOOK, Component.CONTROLLER))
         if webhook is None or controller is None or not (webhook.ready and controller.ready):
             return False
@@ -285,7 +289,7 @@ class Gates:
             pods = await self._pods(controller)
         except (ApiError, TransportError):
             return False
-        return leads(lease, pods, None, self._clock.now())
+        return leads(lease, pods, None if stuck else controller.image, self._clock.now())
 
     async def admission(
         self, state: ComponentState, registrations: Sequence[JsonObject]
