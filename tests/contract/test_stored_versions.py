@@ -218,7 +218,7 @@ async def test_an_authority_that_is_none(api: Conversation) -> None:
     }
     await api.post(CRDS, manifest)
     where = f"{CRDS}/{manifest['metadata']['name']}"
-    await api.until(where, is_("NamesAccepted", "True"))
+    await api.until(where, is_("Established", "False", "InvalidCABundle"))
     await api.merge(where, {"metadata": {"labels": {"a": "b"}}})
     await api.merge(
         where, {"spec": {"conversion": {"webhook": {"clientConfig": {"caBundle": None}}}}}

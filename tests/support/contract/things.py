@@ -103,11 +103,14 @@ async def remove(api: Conversation, *plurals: str) -> None:
         await api.delete(f"{CRDS}/{plural}.{group_of(api)}", recorded=False)
 
 
-def is_(kind: str, status: str) -> Callable[[Answer], bool]:
-    """Whether a condition has a status."""
+def is_(kind: str, status: str, reason: str = "") -> Callable[[Answer], bool]:
+    """Whether a condition has a status, and a reason if one is given."""
 
     def holds(answer: Answer) -> bool:
         conditions = (answer.body.get("status") or {}).get("conditions") or ()
-        return any(each["type"] == kind and each["status"] == status for each in conditions)
+        return any(
+            (each["type"], each["status"]) == (kind, status) and reason in {"", each["reason"]}
+            for each in conditions
+        )
 
     return holds
