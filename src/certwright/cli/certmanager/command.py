@@ -114,7 +114,7 @@ def check(
 
     CRDs, pods, webhook registration, caBundle, Service and endpoints, a Certificate that is judged
     and not stored, the Lease of the controller, and with --issue a certificate. It works with any
-    cert-manager, whoever installed it.
+    cert-manager, however it was installed.
 
     Exit code 0: no link is broken; 1: one is; 2: an error.
     """

@@ -1,4 +1,4 @@
-"""The cert-manager that is in a cluster, whoever installed it, found by labels and images."""
+"""The cert-manager that is in a cluster, however it was installed, found by labels and images."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
