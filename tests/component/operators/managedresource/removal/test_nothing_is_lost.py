@@ -2,6 +2,7 @@
 
 import gc
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping, Toys
@@ -278,15 +279,15 @@ async def test_an_autoscaler_that_goes_during_a_pass_is_not_overlooked(
 async def test_objects_that_stay_are_forgotten(
     embedded_keeping: Keeping, annotations: dict[str, str], spec: JsonObject
 ) -> None:
-    keeping = embedded_keeping
-    await keeping.declare("web", config_map("stays", annotations=annotations), **spec)
+    keeping, name = embedded_keeping, f"stays-{uuid4().hex}"  # the name is in no other memory
+    await keeping.declare("web", config_map(name, annotations=annotations), **spec)
     await keeping.settle()
     memories = [found for found in gc.get_objects() if isinstance(found, Memory)]
-    key = Key(keeping.namespace, "stays")
+    key = Key(keeping.namespace, name)
     (memory,) = [found for found in memories if found.get(ConfigMap, key)]
     await keeping.cluster.delete(keeping.kind, "web")
     await keeping.settle()
-    assert await keeping.exists(ConfigMap, "stays") == {"stays"}
+    assert await keeping.exists(ConfigMap, name) == {name}
     assert memory.get(ConfigMap, key) is None
 
 
