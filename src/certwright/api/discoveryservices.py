@@ -95,7 +95,7 @@ class ServiceSettings(Struct, omit_defaults=True, kw_only=True):
     ] = UNSET
 
 
-class WebhookSettings(Struct, rename="camel", omit_defaults=True, kw_only=True):
+class InjectionSettings(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """The webhook that injects sidecars."""
 
     failure_policy: Annotated[
@@ -157,7 +157,7 @@ class DiscoveryServiceSpec(Struct, rename="camel", omit_defaults=True, kw_only=T
     replicas: Annotated[
         Annotated[int, Meta(ge=1, le=100)] | UnsetType, _text("How many pods; 2 if unset.")
     ] = UNSET
-    webhook: Annotated[WebhookSettings | UnsetType, _text("The webhook.")] = UNSET
+    webhook: Annotated[InjectionSettings | UnsetType, _text("The webhook.")] = UNSET
 
 
 class DiscoveryCondition(Struct, rename="camel", omit_defaults=True, kw_only=True):

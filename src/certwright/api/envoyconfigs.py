@@ -49,7 +49,7 @@ CacheState: TypeAlias = Literal["InSync", "Rollback", "RollbackFailed"]
 class SerializedResource(Struct, omit_defaults=True, kw_only=True):
     """A resource as a text."""
 
-    name: Annotated[str, _text("Its name; that inside the value counts.")] = ""
+    name: Annotated[str | UnsetType, _text("Its name; that inside the value counts.")] = UNSET
     value: Annotated[str, _text("The resource, in the serialization of the object.")]
 
 

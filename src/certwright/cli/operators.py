@@ -7,6 +7,7 @@ from typing import Final
 
 from certwright.bundles.catalogue import load
 from certwright.bundles.sources import BundleSet, bundle_set, read_folder
+from certwright.kube import Object
 from certwright.operators.certmanager.grants import operand_rules
 from certwright.operators.certmanager.library import BundleLibrary
 from certwright.operators.certmanager.source import BundleSource
@@ -17,9 +18,11 @@ GARBAGE_COLLECTOR: Final = "garbagecollector"
 TOKEN_REQUESTOR: Final = "tokenrequestor"  # noqa: S105 - a name
 CERT_MANAGER: Final = "certmanager"
 IBM_CERT_MANAGER: Final = "ibm-certmanager"
+DISCOVERY_SERVICE: Final = "discoveryservice"
 NAMES: Final = (
     MANAGED_RESOURCE, GARBAGE_COLLECTOR, TOKEN_REQUESTOR, CERT_MANAGER, IBM_CERT_MANAGER,
 )  # fmt: skip
+"""What ``certwright manager`` runs."""
 INSTALLERS: Final = frozenset({CERT_MANAGER, IBM_CERT_MANAGER})
 """Those that need bundles."""
 
@@ -34,6 +37,7 @@ def named_operators(folder: Path | None = None) -> NamedOperators:
         TOKEN_REQUESTOR: _token_requestor,
         CERT_MANAGER: partial(_cert_manager, folder),
         IBM_CERT_MANAGER: partial(_ibm_cert_manager, folder),
+        DISCOVERY_SERVICE: _discovery_service,
     }
 
 
@@ -78,6 +82,20 @@ def _ibm_cert_manager(folder: Path | None) -> list[Declared]:
     source, granted = _source(folder)
     settings = CertManagerCrSettings(source, {}, operand_rules=granted)
     return [certmanager_cr_operator(settings), BundleLibrary(load()).controller()]
+
+
+def _discovery_service() -> list[Declared]:
+    from certwright.api.discoveryservices import DiscoveryService, DiscoveryServiceCertificate
+    from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
+    from certwright.runtime import Operator
+
+    kinds: list[type[Object]] = [
+        DiscoveryService,
+        DiscoveryServiceCertificate,
+        EnvoyConfig,
+        EnvoyConfigRevision,
+    ]
+    return [Operator(DISCOVERY_SERVICE, lambda _host: (), kinds=kinds)]
 
 
 def _source(folder: Path | None) -> tuple[BundleSource, list[PolicyRule]]:

@@ -48,7 +48,7 @@ ControllersOrOperators = Annotated[
     typer.Argument(
         metavar="CONTROLLER",
         help=f"{_CONTROLLER} Or an operator of this package: managedresource, garbagecollector,"
-        " tokenrequestor, certmanager, ibm-certmanager.",
+        " tokenrequestor, certmanager, ibm-certmanager, discoveryservice.",
     ),
 ]
 OptionalControllers = Annotated[
