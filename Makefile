@@ -126,7 +126,7 @@ fmt: $(READY) ## Format and fix what can be fixed
 
 COMPILE := ../$(UV) pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-annotate --no-header --python-version 3.11
 # What the commands need; the others are for tests and for single issuers.
-RUN_EXTRAS := speed cli cel resources
+RUN_EXTRAS := speed cli cel resources xds
 
 .PHONY: lock
 lock: $(UV) ## Pin the newest allowed versions with their hashes
