@@ -1,0 +1,214 @@
+"""Delta streams: each response has what changed since the client's last, and what is gone.
+
+A request adds and removes names, so each one counts, also with a stale nonce: only its verdict is
+ignored then. A name that is subscribed to is sent even if the client should have it: it may have
+dropped it meanwhile. What was rejected is not sent again on the stream.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from itertools import count
+from typing import Final
+
+from certwright.xds.protocol.observation import StreamResponse, TypeObservation, Verdict
+from certwright.xds.protocol.requests import WILDCARD, DeltaRequest
+from certwright.xds.protocol.violation import MOST_NAMES, MOST_TYPES, ProtocolViolation
+from certwright.xds.snapshot import NodeSnapshot, ResourceSet, XdsResource
+from certwright.xds.typeurls import rank
+from certwright.xds.wire import text_field, wrapped
+
+_NONCE_FIELD: Final = 5
+_UNKNOWN: Final = ""
+"""The version of a resource that was sent and rejected: the client may have the one before."""
+
+
+class _Subscription:
+    """What a client wants of one type, and what it has of it."""
+
+    def __init__(self, request: DeltaRequest, now: datetime) -> None:
+        self.type_url = request.type_url
+        self.wildcard = not request.subscribe or WILDCARD in request.subscribe
+        self.names: set[str] = set()
+        self.known: dict[str, str] = dict(request.held)
+        """Version by name of what the client has, or was sent and has not judged."""
+        self.nothing = ResourceSet(self.type_url, ())
+        """What a snapshot without the type has of it."""
+        self.verdict = Verdict(now)
+        self.unanswered = True
+        """Whether no response was sent yet."""
+        self.in_flight: Mapping[str, str] = {}
+        """What the last response had."""
+        self.removals: list[str] = []
+        """The names that the last response removed."""
+        self.source: ResourceSet | None = None
+        """The set of which the client has everything that it wants; None if it may lack some."""
+        if len(self.known) > MOST_NAMES:
+            raise ProtocolViolation(f"more than {MOST_NAMES} resources of a type are held")
+        self.add(request.subscribe, first=True)
+
+    def add(self, names: Iterable[str], *, first: bool = False) -> None:
+        """Subscribe to names; what the client says it holds at first need not be sent."""
+        for name in names:
+            if name == WILDCARD:
+                self.wildcard = True
+            else:
+                self.names.add(name)
+            if not first:
+                self.known.pop(name, None)
+            self.source = None
+        if len(self.names) > MOST_NAMES:
+            raise ProtocolViolation(f"more than {MOST_NAMES} resources of a type are asked for")
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Unsubscribe from names; what the wildcard still covers is sent anew."""
+        for name in names:
+            if name == WILDCARD:
+                self.wildcard = False
+                self.known = {one: held for one, held in self.known.items() if one in self.names}
+            else:
+                self.names.discard(name)
+                self.known.pop(name, None)
+            self.source = None
+
+    def lacking(self, wanted: ResourceSet) -> list[XdsResource]:
+        """Return the resources that the client lacks."""
+        names = wanted.resources if self.wildcard else self.names
+        return [
+            found
+            for name in sorted(names)
+            if (found := wanted.resources.get(name)) is not None
+            and self.known.get(name) != found.version
+        ]
+
+    def removed(self, wanted: ResourceSet) -> list[str]:
+        """Return the names of resources that the client has and shall not have."""
+        return [name for name in sorted(self.known) if name not in wanted.resources]
+
+    def is_answer(self, wanted: ResourceSet) -> bool:
+        """Return whether even a response without changes tells the client something."""
+        return self.wildcard or any(name in wanted.resources for name in self.names)
+
+    def reject(self, message: str, now: datetime) -> None:
+        """Note that the last response was rejected."""
+        self.verdict.reject(message, self.in_flight, now)
+        self.known.update(dict.fromkeys(self.in_flight, _UNKNOWN))
+        if self.in_flight:  # so the removals may have been rejected only for what came with them
+            self.known.update(dict.fromkeys(self.removals, _UNKNOWN))
+        self.source = None
+
+
+class DeltaStream:
+    """One delta stream."""
+
+    def __init__(self) -> None:
+        self._nonces = count(1)
+        self._snapshot: NodeSnapshot | None = None
+        self._subscriptions: dict[str, _Subscription] = {}
+
+    def receive(self, request: DeltaRequest, now: datetime) -> None:
+        """Take a request; `ProtocolViolation` if the stream is to be ended."""
+        found = self._subscriptions.get(request.type_url)
+        if found is None:
+            self._subscribe(request, now)
+            return
+        verdict = found.verdict
+        if verdict.outstanding and request.nonce == verdict.nonce:
+            if request.error is None:
+                verdict.accept(now)
+            else:
+                found.reject(request.error, now)
+        found.remove(request.unsubscribe)
+        found.add(request.subscribe)
+
+    def _subscribe(self, request: DeltaRequest, now: datetime) -> None:
+        if not request.type_url:
+            raise ProtocolViolation("the request names no type of resources")
+        if len(self._subscriptions) >= MOST_TYPES:
+            raise ProtocolViolation(f"more than {MOST_TYPES} types are asked for on one stream")
+        self._subscriptions[request.type_url] = _Subscription(request, now)
+        self._subscriptions = dict(
+            sorted(self._subscriptions.items(), key=lambda item: rank(item[0]))
+        )
+
+    def update(self, snapshot: NodeSnapshot | None) -> None:
+        """Take the newest snapshot; without one, the client keeps what it has."""
+        self._snapshot = snapshot
+
+    def next_response(self, now: datetime) -> StreamResponse | None:
+        """Return the response that is due first, which is thereby sent; None if none is."""
+        for subscription in self._subscriptions.values():
+            wanted = self._wanted(subscription)
+            if wanted is None or subscription.verdict.outstanding or subscription.source is wanted:
+                continue
+            lacking, removed = subscription.lacking(wanted), subscription.removed(wanted)
+            rejected = subscription.verdict.was_rejected
+            changed = [one for one in lacking if not rejected(one.name, one.version)]
+            if changed or removed or (subscription.unanswered and subscription.is_answer(wanted)):
+                complete = len(changed) == len(lacking)
+                return self._respond(subscription, wanted, changed, removed, now, complete=complete)
+            if not subscription.unanswered:
+                subscription.source = wanted
+        return None
+
+    def _wanted(self, subscription: _Subscription) -> ResourceSet | None:
+        if self._snapshot is None:
+            return None
+        return self._snapshot.types.get(subscription.type_url) or subscription.nothing
+
+    def _respond(
+        self,
+        subscription: _Subscription,
+        wanted: ResourceSet,
+        changed: list[XdsResource],
+        removed: list[str],
+        now: datetime,
+        *,
+        complete: bool,
+    ) -> StreamResponse:
+        nonce = str(next(self._nonces))
+        subscription.unanswered = False
+        subscription.in_flight = {one.name: one.version for one in changed}
+        subscription.known.update(subscription.in_flight)
+        subscription.removals = removed
+        for name in removed:
+            del subscription.known[name]
+        subscription.verdict.send(wanted.version, nonce, now, complete=complete)
+        ending = text_field(_NONCE_FIELD, nonce)
+        body = encode_delta(wanted, changed, removed)
+        return StreamResponse(wanted.type_url, wanted.version, nonce, body, ending)
+
+    def observe(self) -> list[TypeObservation]:
+        """Return what the client has of each type that it asked for."""
+        return [self._observe(one) for one in self._subscriptions.values()]
+
+    def _observe(self, subscription: _Subscription) -> TypeObservation:
+        verdict = subscription.verdict
+        wanted = self._wanted(subscription)
+        held = verdict.held
+        accepted = not verdict.outstanding and not verdict.rejected
+        if wanted is not None and accepted and subscription.source is wanted:
+            held = wanted.version  # it changed, but not in what this client asked for
+        return TypeObservation(
+            subscription.type_url,
+            wanted.version if wanted and wanted.resources else "",
+            held,
+            verdict.state,
+            verdict.since,
+            verdict.rejected,
+            verdict.message,
+            verdict.rejections,
+            len(subscription.known),
+        )
+
+
+def encode_delta(
+    wanted: ResourceSet, changed: Iterable[XdsResource], removed: Iterable[str]
+) -> bytes:
+    """Return a ``DeltaDiscoveryResponse`` but for its nonce."""
+    parts = [text_field(1, wanted.version)]
+    for one in changed:
+        inner = text_field(1, one.version) + wrapped(2, one.body) + text_field(3, one.name)
+        parts.append(wrapped(2, inner))
+    parts.append(text_field(4, wanted.type_url))
+    parts.extend(text_field(6, name) for name in removed)
+    return b"".join(parts)

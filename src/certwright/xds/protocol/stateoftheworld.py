@@ -1,0 +1,205 @@
+"""State-of-the-world streams: each response has all that the client wants of a type.
+
+A request names everything it wants, so the newest one replaces the ones before. Rules that are
+easy to get wrong:
+
+- The first request for a type is answered whatever version it names: a client that reconnects
+  waits for an answer, even if nothing has changed.
+- A request that answers another response than the last (a stale nonce) is ignored; the client
+  sends all of it again with its next verdict.
+- What was rejected is not sent again on the stream, however often the client asks. Yet after a
+  rejection it is not known what the client has, for Envoy applies the good parts of a response:
+  so whatever else is wanted next is sent, even if the client had it before.
+- Of clusters and listeners an empty response means that there are none. Of other types it would
+  mean nothing, so their subscriptions wait until a resource exists.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from itertools import count
+from typing import Final
+
+from certwright.xds.protocol.observation import StreamResponse, TypeObservation, Verdict
+from certwright.xds.protocol.requests import WILDCARD, StateRequest
+from certwright.xds.protocol.violation import MOST_TYPES, ProtocolViolation
+from certwright.xds.snapshot import NodeSnapshot, ResourceSet, Selection
+from certwright.xds.typeurls import FULL_STATE, rank
+from certwright.xds.wire import text_field
+
+_NONCE_FIELD: Final = 5
+_WHOLE: Final = ""
+"""Where types are accepted or rejected as a whole, the version of the whole is remembered so."""
+_NOTHING: Final = {type_url: ResourceSet(type_url, ()) for type_url in FULL_STATE}
+
+
+class _Subscription:
+    """What a client wants of one type, and what it was sent."""
+
+    def __init__(self, type_url: str, request: StateRequest, now: datetime) -> None:
+        self.type_url = type_url
+        self.full = type_url in FULL_STATE
+        self.implicit = not request.names
+        """Whether it never named anything, which means that it wants all."""
+        self.wildcard = self.implicit or WILDCARD in request.names
+        self.names = request.names - {WILDCARD}
+        self.verdict = Verdict(now)
+        self.unanswered = True
+        """Whether no response was sent yet."""
+        self.current: Mapping[str, str] | None = None
+        """What the client was sent last and did not reject; None if that is not known."""
+        self.source: ResourceSet | None = None
+        """The set of which nothing more is to be sent; None if something may be."""
+        self.in_flight: Mapping[str, str] = {}
+        """What the last response had."""
+
+    def rename(self, names: frozenset[str]) -> None:
+        """Take the names of a later request: an empty list is a wildcard only from the start."""
+        self.implicit = self.implicit and not names
+        wildcard = self.implicit or WILDCARD in names
+        names -= {WILDCARD}
+        if (wildcard, names) == (self.wildcard, self.names):
+            return
+        self.wildcard, self.names, self.source = wildcard, names, None
+        if self.current is not None and not wildcard:
+            # Names that return later are to be sent anew, for the client drops what it gives up.
+            self.current = {name: held for name, held in self.current.items() if name in names}
+
+    def wanted(self, snapshot: NodeSnapshot | None) -> ResourceSet | None:
+        """Return what there is of the type; None if that is no answer."""
+        if snapshot is None:
+            return None
+        return snapshot.types.get(self.type_url) or (_NOTHING[self.type_url] if self.full else None)
+
+    def choose(self, wanted: ResourceSet) -> Selection | None:
+        """Return what is to be sent now; None if nothing is."""
+        if self.source is wanted and not self.unanswered:
+            return None
+        selection = wanted.all if self.wildcard else wanted.select(self.names)
+        if self.full:
+            if self.verdict.was_rejected(_WHOLE, _fingerprint(selection.versions)):
+                return None
+        else:
+            selection = self._without_rejected(wanted, selection)
+            if not selection.versions:
+                return None
+        return selection if self.unanswered or self._differs(selection.versions) else None
+
+    def _without_rejected(self, wanted: ResourceSet, selection: Selection) -> Selection:
+        if not self.verdict.has_rejected:
+            return selection
+        fit = [
+            name
+            for name, version in selection.versions.items()
+            if not self.verdict.was_rejected(name, version)
+        ]
+        return selection if len(fit) == len(selection.versions) else wanted.choose(fit)
+
+    def _differs(self, versions: Mapping[str, str]) -> bool:
+        if self.current is None or self.full:
+            return self.current != versions
+        return any(self.current.get(name) != version for name, version in versions.items())
+
+    def reject(self, message: str, now: datetime) -> None:
+        """Note that the last response was rejected: all of it, for its parts share one verdict."""
+        contents = self.in_flight
+        if self.full:
+            contents = {_WHOLE: _fingerprint(contents)}
+        self.verdict.reject(message, contents, now)
+        self.current = self.source = None
+
+
+class StateStream:
+    """One state-of-the-world stream."""
+
+    def __init__(self) -> None:
+        self._nonces = count(1)
+        self._snapshot: NodeSnapshot | None = None
+        self._subscriptions: dict[str, _Subscription] = {}
+
+    def receive(self, request: StateRequest, now: datetime) -> None:
+        """Take a request; `ProtocolViolation` if the stream is to be ended."""
+        found = self._subscriptions.get(request.type_url)
+        if found is None:
+            self._subscribe(request, now)
+            return
+        verdict = found.verdict
+        if request.nonce != verdict.nonce:
+            if not request.nonce:  # sent before the first response arrived
+                found.rename(request.names)
+            return
+        if verdict.outstanding:
+            if request.error is None:
+                verdict.accept(now)
+            else:
+                found.reject(request.error, now)
+        found.rename(request.names)
+
+    def _subscribe(self, request: StateRequest, now: datetime) -> None:
+        if not request.type_url:
+            raise ProtocolViolation("the request names no type of resources")
+        if len(self._subscriptions) >= MOST_TYPES:
+            raise ProtocolViolation(f"more than {MOST_TYPES} types are asked for on one stream")
+        added = _Subscription(request.type_url, request, now)
+        self._subscriptions[request.type_url] = added
+        self._subscriptions = dict(
+            sorted(self._subscriptions.items(), key=lambda item: rank(item[0]))
+        )
+
+    def update(self, snapshot: NodeSnapshot | None) -> None:
+        """Take the newest snapshot; without one, the client keeps what it has."""
+        self._snapshot = snapshot
+
+    def next_response(self, now: datetime) -> StreamResponse | None:
+        """Return the response that is due first, which is thereby sent; None if none is."""
+        for subscription in self._subscriptions.values():
+            if subscription.verdict.outstanding:
+                continue
+            wanted = subscription.wanted(self._snapshot)
+            if wanted is None:
+                continue
+            selection = subscription.choose(wanted)
+            if selection is not None:
+                return self._respond(subscription, wanted, selection, now)
+            if subscription.current is not None:
+                subscription.source = wanted
+        return None
+
+    def _respond(
+        self, subscription: _Subscription, wanted: ResourceSet, selection: Selection, now: datetime
+    ) -> StreamResponse:
+        nonce = str(next(self._nonces))
+        subscription.unanswered = False
+        subscription.current = subscription.in_flight = selection.versions
+        subscription.source = wanted
+        whole = wanted.all if subscription.wildcard else wanted.select(subscription.names)
+        complete = len(selection.versions) == len(whole.versions)
+        subscription.verdict.send(wanted.version, nonce, now, complete=complete)
+        ending = text_field(_NONCE_FIELD, nonce)
+        return StreamResponse(wanted.type_url, wanted.version, nonce, selection.body, ending)
+
+    def observe(self) -> list[TypeObservation]:
+        """Return what the client has of each type that it asked for."""
+        return [self._observe(one) for one in self._subscriptions.values()]
+
+    def _observe(self, subscription: _Subscription) -> TypeObservation:
+        verdict = subscription.verdict
+        wanted = subscription.wanted(self._snapshot)
+        held = verdict.held
+        accepted = not verdict.outstanding and not verdict.rejected
+        if wanted is not None and accepted and subscription.source is wanted:
+            held = wanted.version  # it changed, but not in what this client asked for
+        return TypeObservation(
+            subscription.type_url,
+            wanted.version if wanted else "",
+            held,
+            verdict.state,
+            verdict.since,
+            verdict.rejected,
+            verdict.message,
+            verdict.rejections,
+            len(subscription.current or {}),
+        )
+
+
+def _fingerprint(versions: Mapping[str, str]) -> str:
+    return repr(sorted(versions.items()))
