@@ -11,6 +11,8 @@ from datetime import timedelta
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import ListenAddress, Metrics, configure_logs, new_event_loop
+from certwright.tls.directory import DirectoryFollower
+from certwright.tls.server import ServingCertificate
 from certwright.webhook import (
     AdmissionHandler,
     AdmissionReview,
@@ -23,9 +25,7 @@ from certwright.webhook import (
 )
 from certwright.webhook.endpoints import AdmissionEndpoint
 from certwright.webhook.metrics import WebhookMetrics
-from certwright.webhook.server import WebhookServer
-from certwright.webhook.sources import DirectoryFollower
-from certwright.webhook.tls import ServingCertificate
+from certwright.webhook.server import WebhookServer, webhook_profile
 
 RULES = [intercept(ConfigMap, "CREATE")]
 
@@ -50,7 +50,7 @@ WEBHOOKS = [
 
 async def main(folder: str, port: int) -> None:
     numbers = WebhookMetrics(Metrics())
-    certificate = ServingCertificate(SYSTEM, numbers)
+    certificate = ServingCertificate(SYSTEM, numbers, webhook_profile())
     follower = DirectoryFollower(
         CertificateDirectory(folder, interval=timedelta(milliseconds=20)), certificate
     )

@@ -17,11 +17,11 @@ from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
 from certwright.pki.requests import Template
 from certwright.runtime import ListenAddress, Metrics
-from certwright.webhook.certificates import TlsFiles
+from certwright.tls.certificates import TlsFiles
+from certwright.tls.server import ServingCertificate
 from certwright.webhook.endpoints import ReviewEndpoint
 from certwright.webhook.metrics import WebhookMetrics
-from certwright.webhook.server import WebhookServer
-from certwright.webhook.tls import ServingCertificate
+from certwright.webhook.server import WebhookServer, webhook_profile
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -172,7 +172,7 @@ class Served:
         self.ca = Ca(now=SYSTEM.now())
         self.metrics = Metrics()
         numbers = WebhookMetrics(self.metrics)
-        self.certificate = ServingCertificate(SYSTEM, numbers, client_authority=client_authority)
+        self.certificate = ServingCertificate(SYSTEM, numbers, webhook_profile(client_authority))
         self.certificate.offer(files or self.ca.serving())
         self.server = WebhookServer(
             endpoints,

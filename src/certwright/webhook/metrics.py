@@ -3,6 +3,7 @@
 from typing import Final
 
 from certwright.runtime import Metrics
+from certwright.tls.certificates import ServingPair
 
 RESULTS: Final = ("allowed", "denied", "patched", "converted", "failed", "refused")
 """Failed: the handler raised, took too long, or returned what no API server accepts. Refused: no
@@ -54,3 +55,12 @@ class WebhookMetrics:
         )
         for reason in _REASONS:
             self.refused.labels(reason)
+
+    def certificate_loaded(self, pair: ServingPair) -> None:
+        """Count a pair that is presented from now on."""
+        self.loaded.inc()
+        self.expires.set(pair.validity.not_after.timestamp())
+
+    def certificate_refused(self, reason: str) -> None:
+        """Count a pair that cannot be used."""
+        self.refused.labels(reason).inc()

@@ -4,15 +4,15 @@ from collections.abc import Collection, Iterator, Sequence
 
 from certwright.kube.kinds import Lease
 from certwright.runtime import ListenAddress, Operator, OperatorHost, Part, allow
+from certwright.tls.server import ServingCertificate
 from certwright.webhook.configuration import Registration
 from certwright.webhook.declaration import AdmissionHandler, ConversionHandler, check_unique
 from certwright.webhook.endpoints import AdmissionEndpoint, ConversionEndpoint, ReviewEndpoint
 from certwright.webhook.metrics import WebhookMetrics
 from certwright.webhook.registration import keep_registered
 from certwright.webhook.selfcheck import SelfCheck
-from certwright.webhook.server import ReviewLimits, WebhookServer
+from certwright.webhook.server import ReviewLimits, WebhookServer, webhook_profile
 from certwright.webhook.sources import CertificateSource, follow, rules_of
-from certwright.webhook.tls import ServingCertificate
 
 
 def webhook_operator(
@@ -38,7 +38,7 @@ def webhook_operator(
     def build(host: OperatorHost) -> Iterator[Part]:
         metrics = WebhookMetrics(host.metrics)
         authenticated = bool(certificates.client_authority)
-        certificate = ServingCertificate(host.clock, metrics, client_authority=authenticated)
+        certificate = ServingCertificate(host.clock, metrics, webhook_profile(authenticated))
         endpoints: list[ReviewEndpoint] = [
             AdmissionEndpoint(one, SelfCheck.concerns)
             if isinstance(one, AdmissionHandler)

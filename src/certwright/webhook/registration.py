@@ -20,9 +20,9 @@ from certwright.runtime import (
     allow,
     select,
 )
+from certwright.tls.server import ServingCertificate
 from certwright.webhook.configuration import KINDS, REGISTERED_BY, Registration, configuration
 from certwright.webhook.declaration import AdmissionHandler
-from certwright.webhook.tls import ServingCertificate
 
 
 class TrustedAuthority:

@@ -31,11 +31,11 @@ from certwright.kube.reviews.admission import (
 from certwright.runtime import Backoff
 from certwright.runtime.queue.backoff import Rng
 from certwright.runtime.serve.health import Check
+from certwright.tls.server import ServingCertificate
 from certwright.webhook.configuration import Registration
 from certwright.webhook.decisions import Deny, respond
 from certwright.webhook.declaration import AdmissionHandler, intercept
 from certwright.webhook.endpoints import Answer
-from certwright.webhook.tls import ServingCertificate
 
 LABEL: Final = "webhook.certwright.dev/self-check"
 NONCE: Final = "webhook.certwright.dev/nonce"

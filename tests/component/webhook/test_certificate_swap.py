@@ -24,10 +24,10 @@ from certwright import pki
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import ConfigMap
 from certwright.pki.certificates import fingerprint
+from certwright.tls.certificates import TlsFiles
+from certwright.tls.directory import DirectoryFollower
 from certwright.webhook import AdmissionHandler, Allow, CertificateDirectory, intercept
-from certwright.webhook.certificates import TlsFiles
 from certwright.webhook.endpoints import AdmissionEndpoint
-from certwright.webhook.sources import DirectoryFollower
 
 CHECK = AdmissionEndpoint(
     AdmissionHandler(

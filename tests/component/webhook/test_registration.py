@@ -17,12 +17,13 @@ from certwright.kube.kinds import (
 )
 from certwright.runtime import Operator, OperatorHost, Part
 from certwright.testkit import Cluster
+from certwright.tls.certificates import TlsFiles
+from certwright.tls.server import ServingCertificate
 from certwright.webhook import AdmissionHandler, Allow, CertificateSecret, Registration, intercept
-from certwright.webhook.certificates import TlsFiles
 from certwright.webhook.metrics import WebhookMetrics
 from certwright.webhook.registration import keep_registered
+from certwright.webhook.server import webhook_profile
 from certwright.webhook.sources import follow
-from certwright.webhook.tls import ServingCertificate
 
 
 def webhook(name: str, *, mutating: bool = False) -> AdmissionHandler:
@@ -46,7 +47,9 @@ def registering(
     registration = Registration(cluster.namespace, url="https://127.0.0.1:1")
 
     def build(host: OperatorHost) -> Iterator[Part]:
-        certificate = ServingCertificate(host.clock, WebhookMetrics(host.metrics))
+        certificate = ServingCertificate(
+            host.clock, WebhookMetrics(host.metrics), webhook_profile()
+        )
         made[:] = [certificate]
         yield from keep_registered(registration, webhooks, certificate)
         yield from follow(CertificateSecret(Key(cluster.namespace, "tls")), host, certificate)

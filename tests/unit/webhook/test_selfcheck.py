@@ -13,10 +13,11 @@ from certwright.kube.errors import Cause
 from certwright.kube.reviews.admission import read_admission_review
 from certwright.runtime import Metrics
 from certwright.runtime.queue.backoff import new_rng
+from certwright.tls.server import ServingCertificate
 from certwright.webhook.configuration import Registration
 from certwright.webhook.metrics import WebhookMetrics
 from certwright.webhook.selfcheck import REACHED, SelfCheck, refusal_problem, self_check_webhook
-from certwright.webhook.tls import ServingCertificate
+from certwright.webhook.server import webhook_profile
 
 REGISTRATION = Registration("teams", url="https://a", self_check="demo")
 
@@ -50,7 +51,7 @@ def test_the_webhook_of_the_check_matches_nothing_else() -> None:
 
 
 async def test_the_check_answers_with_what_the_connection_had_and_refuses_nonsense() -> None:
-    certificate = ServingCertificate(SYSTEM, WebhookMetrics(Metrics()))
+    certificate = ServingCertificate(SYSTEM, WebhookMetrics(Metrics()), webhook_profile())
     client = Client(Nowhere())
     check = SelfCheck(REGISTRATION, client, certificate, new_rng(1))
     annotations = {"webhook.certwright.dev/nonce": "n1"}

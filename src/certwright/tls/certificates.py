@@ -39,6 +39,8 @@ class ServingPair:
     files: TlsFiles
     fingerprint: str
     """SHA-256 of the certificate."""
+    serial: str
+    """Its serial number, in hexadecimal digits."""
     validity: pki.Validity
     client_authority: bytes = field(default=b"", repr=False)
     """PEM, without what cannot be an authority; empty if clients show no certificate."""
@@ -65,7 +67,13 @@ def check_files(files: TlsFiles, now: datetime) -> ServingPair:
     extended = usages_of(leaf).extended
     if extended and not {_SERVING, _ANY} & set(extended):
         raise CertificateUnusable("Unfit", "the certificate has not the usage 'server auth'")
-    return ServingPair(files, fingerprint(leaf), validity, _client_authority(files, now))
+    return ServingPair(
+        files,
+        fingerprint(leaf),
+        format(leaf.serial_number, "x"),
+        validity,
+        _client_authority(files, now),
+    )
 
 
 def _client_authority(files: TlsFiles, now: datetime) -> bytes:

@@ -8,36 +8,56 @@ context without a certificate, moves to the newest.
 
 import ssl
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
 from certwright.client.http.errors import InvalidMaterial
 from certwright.client.http.tls import identify
 from certwright.clock import Clock
-from certwright.webhook.certificates import (
+from certwright.tls.certificates import (
     CertificateUnusable,
     ServingPair,
     TlsFiles,
     check_files,
 )
-from certwright.webhook.metrics import WebhookMetrics
 
 _log = structlog.get_logger()
 
 
+@dataclass(frozen=True, slots=True)
+class TlsProfile:
+    """How a server shakes hands."""
+
+    name: str
+    """For the log: ``webhook``."""
+    protocol: str
+    """What is spoken afterwards, as ALPN calls it."""
+    clients: ssl.VerifyMode = ssl.CERT_NONE
+    """Whether clients show a certificate. One that the authority did not sign is refused."""
+    minimum: ssl.TLSVersion = ssl.TLSVersion.TLSv1_3
+
+
+class CertificateMetrics(Protocol):
+    """What is counted of a server's certificate."""
+
+    def certificate_loaded(self, pair: ServingPair) -> None:
+        """Count a pair that is presented from now on."""
+        ...
+
+    def certificate_refused(self, reason: str) -> None:
+        """Count a pair that cannot be used."""
+        ...
+
+
 class ServingCertificate:
-    """The last good pair, and why the latest one is not it.
+    """The last good pair, and why the latest one is not it."""
 
-    Without *client_authority* clients need no certificate; with it, those who show one that was
-    not signed by the authority are refused, and what others may do is for the server to decide.
-    """
-
-    def __init__(
-        self, clock: Clock, metrics: WebhookMetrics, *, client_authority: bool = False
-    ) -> None:
+    def __init__(self, clock: Clock, metrics: CertificateMetrics, profile: TlsProfile) -> None:
         self._clock = clock
         self._metrics = metrics
-        self._verify = ssl.CERT_OPTIONAL if client_authority else ssl.CERT_NONE
+        self._profile = profile
         self._offered: TlsFiles | None = None
         self._listeners: list[Callable[[], None]] = []
         self._context: ssl.SSLContext | None = None
@@ -66,10 +86,10 @@ class ServingCertificate:
             self.refuse(error)
             return
         self.pair, self._context, self.problem, self.reason = pair, context, "", ""
-        self._metrics.loaded.inc()
-        self._metrics.expires.set(pair.validity.not_after.timestamp())
+        self._metrics.certificate_loaded(pair)
         _log.info(
-            "webhook certificate loaded",
+            "serving certificate loaded",
+            server=self._profile.name,
             fingerprint=pair.fingerprint,
             expires=pair.validity.not_after.isoformat(),
         )
@@ -80,12 +100,21 @@ class ServingCertificate:
         if str(error) == self.problem:
             return
         self.problem, self.reason = str(error), error.reason
-        self._metrics.refused.labels(error.reason).inc()
+        self._metrics.certificate_refused(error.reason)
         kept = self.pair.fingerprint if self.pair else None
         _log.warning(
-            "webhook certificate refused", reason=error.reason, error=self.problem, kept=kept
+            "serving certificate refused",
+            server=self._profile.name,
+            reason=error.reason,
+            error=self.problem,
+            kept=kept,
         )
         self._tell()
+
+    @property
+    def context(self) -> ssl.SSLContext | None:
+        """The context of the pair in use, for servers that begin each handshake on it."""
+        return self._context
 
     def is_current(self, connection: ssl.SSLObject | None) -> bool:
         """Return whether a connection was made with the pair in use now."""
@@ -123,10 +152,11 @@ class ServingCertificate:
 
     def _new_context(self) -> ssl.SSLContext:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        # API servers have it. In 1.2 a session could be resumed, past the current authority.
-        context.minimum_version = ssl.TLSVersion.TLSv1_3
+        # In 1.2 a session of the front context could be resumed, past the current authority.
+        context.minimum_version = self._profile.minimum
+        context.options |= ssl.OP_NO_TICKET
         context.num_tickets = 0
-        context.set_alpn_protocols(["http/1.1"])
-        context.verify_mode = self._verify
+        context.set_alpn_protocols([self._profile.protocol])
+        context.verify_mode = self._profile.clients
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         return context

@@ -7,8 +7,8 @@ import pytest
 from tests.support.webhook import DAY, NOW, RSA, Ca, as_files, write_projected
 
 from certwright import pki
-from certwright.webhook.certificates import CertificateUnusable, TlsFiles, check_files
-from certwright.webhook.sources import CertificateDirectory, read_directory
+from certwright.tls.certificates import CertificateUnusable, TlsFiles, check_files
+from certwright.tls.directory import CertificateDirectory, read_directory
 
 CA = Ca()
 GOOD = CA.serving(client_authority=CA.pem)
