@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import count
 from typing import Final
 
-from certwright.xds.protocol.observation import StreamResponse, TypeObservation, Verdict
+from certwright.xds.protocol.observation import Received, StreamResponse, TypeObservation, Verdict
 from certwright.xds.protocol.requests import WILDCARD, DeltaRequest
 from certwright.xds.protocol.violation import MOST_NAMES, MOST_TYPES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot, ResourceSet, XdsResource
@@ -105,20 +105,24 @@ class DeltaStream:
         self._snapshot: NodeSnapshot | None = None
         self._subscriptions: dict[str, _Subscription] = {}
 
-    def receive(self, request: DeltaRequest, now: datetime) -> None:
+    def receive(self, request: DeltaRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
         found = self._subscriptions.get(request.type_url)
         if found is None:
             self._subscribe(request, now)
-            return
+            return Received.SUBSCRIBED
         verdict = found.verdict
+        received = Received.STALE if request.nonce else Received.CHANGED
         if verdict.outstanding and request.nonce == verdict.nonce:
             if request.error is None:
+                received = Received.ACCEPTED
                 verdict.accept(now)
             else:
+                received = Received.REJECTED
                 found.reject(request.error, now)
         found.remove(request.unsubscribe)
         found.add(request.subscribe)
+        return received
 
     def _subscribe(self, request: DeltaRequest, now: datetime) -> None:
         if not request.type_url:

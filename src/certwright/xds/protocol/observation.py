@@ -23,6 +23,19 @@ class SyncState(StrEnum):
     """It rejected what it was sent last, and keeps what it had."""
 
 
+class Received(StrEnum):
+    """What a request was."""
+
+    SUBSCRIBED = "subscribed"
+    """The first of its type."""
+    ACCEPTED = "accepted"
+    REJECTED = "rejected"
+    CHANGED = "changed"
+    """It names other resources, or the same ones once more."""
+    STALE = "stale"
+    """It answers another response than the last, so it is no verdict."""
+
+
 @dataclass(frozen=True, slots=True)
 class TypeObservation:
     """What one client has of one type."""

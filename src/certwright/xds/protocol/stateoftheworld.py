@@ -19,7 +19,7 @@ from datetime import datetime
 from itertools import count
 from typing import Final
 
-from certwright.xds.protocol.observation import StreamResponse, TypeObservation, Verdict
+from certwright.xds.protocol.observation import Received, StreamResponse, TypeObservation, Verdict
 from certwright.xds.protocol.requests import WILDCARD, StateRequest
 from certwright.xds.protocol.violation import MOST_TYPES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot, ResourceSet, Selection
@@ -116,23 +116,25 @@ class StateStream:
         self._snapshot: NodeSnapshot | None = None
         self._subscriptions: dict[str, _Subscription] = {}
 
-    def receive(self, request: StateRequest, now: datetime) -> None:
+    def receive(self, request: StateRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
         found = self._subscriptions.get(request.type_url)
         if found is None:
             self._subscribe(request, now)
-            return
+            return Received.SUBSCRIBED
         verdict = found.verdict
-        if request.nonce != verdict.nonce:
-            if not request.nonce:  # sent before the first response arrived
-                found.rename(request.names)
-            return
-        if verdict.outstanding:
+        if request.nonce not in {verdict.nonce, ""}:
+            return Received.STALE
+        received = Received.CHANGED
+        if verdict.outstanding and request.nonce:  # one without was sent before a response came
             if request.error is None:
+                received = Received.ACCEPTED
                 verdict.accept(now)
             else:
+                received = Received.REJECTED
                 found.reject(request.error, now)
         found.rename(request.names)
+        return received
 
     def _subscribe(self, request: StateRequest, now: datetime) -> None:
         if not request.type_url:

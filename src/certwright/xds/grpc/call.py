@@ -1,0 +1,91 @@
+"""One call of a client: who made it, what handles it, and what is left to send."""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from certwright.xds.access import ClientIdentity
+from certwright.xds.grpc.envelope import MessageReader, prefix
+
+_FRAME = 16384
+
+
+class CallHandler(Protocol):
+    """What serves one call. Exceptions other than `CallRefused` are errors of ours."""
+
+    def receive(self, message: bytes) -> None:
+        """Take a message; `CallRefused` ends the call."""
+        ...
+
+    def half_closed(self) -> None:
+        """Take note that the client sends nothing more."""
+        ...
+
+    def next_message(self) -> Sequence[bytes] | None:
+        """Return the parts of the next message to send; None if there is none now."""
+        ...
+
+    def is_done(self) -> bool:
+        """Return whether the call ends, with status OK, once all is sent."""
+        ...
+
+    def closed(self) -> None:
+        """Take note that the call is over, whatever ended it. Called once."""
+        ...
+
+
+Services = Mapping[str, Callable[["GrpcCall", ClientIdentity], CallHandler]]
+"""What is served: a function that makes a handler of a call, by the path of the method."""
+
+
+class GrpcCall:
+    """One call, as its handler and its connection see it."""
+
+    __slots__ = (
+        "half_closed", "handler", "path", "peer", "reader", "started", "stream_id", "unsent",
+        "wake",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        stream_id: int,
+        path: str,
+        peer: str,
+        wake: Callable[["GrpcCall"], None],
+        message_limit: int,
+    ) -> None:
+        self.stream_id = stream_id
+        self.path = path
+        self.peer = peer
+        """The client's address."""
+        self.wake = wake
+        """To be called with the call when its handler has something to send unasked."""
+        self.reader = MessageReader(message_limit)
+        self.unsent: deque[memoryview] = deque()
+        self.started = False
+        """Whether response headers were sent."""
+        self.half_closed = False
+        """Whether the client sends nothing more."""
+        self.handler: CallHandler
+
+    def fill(self) -> bool:
+        """Take the next message of the handler if all was sent; return whether there is data."""
+        if self.unsent:
+            return True
+        parts = self.handler.next_message()
+        if parts is None:
+            return False
+        length = sum(map(len, parts))
+        if length + 5 <= _FRAME:
+            self.unsent.append(memoryview(b"".join([prefix(length), *parts])))
+        else:  # the parts are shared between calls: they are not copied as a whole
+            self.unsent.extend(memoryview(part) for part in (prefix(length), *parts) if part)
+        return True
+
+    def take(self, size: int) -> memoryview:
+        """Return up to so many bytes of what is unsent."""
+        first = self.unsent[0]
+        if len(first) <= size:
+            return self.unsent.popleft()
+        self.unsent[0] = first[size:]
+        return first[:size]

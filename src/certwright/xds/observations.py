@@ -1,0 +1,85 @@
+"""What is known of the connected Envoys, as values: for statuses, commands and rotations."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from certwright.xds.protocol.observation import TypeObservation
+from certwright.xds.snapshot import NodeKey
+
+
+@dataclass(frozen=True, slots=True)
+class EnvoyObservation:
+    """One stream of one Envoy: who it is, and what it holds."""
+
+    node: NodeKey
+    peer: str
+    """Its address and port."""
+    serial: str
+    """Of the certificate that it showed, in hexadecimal digits."""
+    not_after: datetime
+    """When that certificate expires; the connection ends before."""
+    since: datetime
+    """When the stream began."""
+    user_agent: str
+    """What it says it is: ``envoy 1.40.0``."""
+    delta: bool
+    types: tuple[TypeObservation, ...]
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether it has what it shall have, of every type that it asked for."""
+        return all(one.in_sync for one in self.types)
+
+
+class ObservedStream(Protocol):
+    """A stream that can be observed."""
+
+    node: NodeKey | None
+
+    def observe(self) -> EnvoyObservation | None:
+        """Return what is known of it; None if it has not said yet who it is."""
+        ...
+
+
+class Connections:
+    """The streams of one server. Listeners are told of a node when something about it changed."""
+
+    def __init__(self) -> None:
+        self._streams: dict[ObservedStream, None] = {}
+        self._listeners: list[Callable[[NodeKey], None]] = []
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+    def observe(self, nodes: Iterable[NodeKey] | None = None) -> list[EnvoyObservation]:
+        """Return what is known of all Envoys, or of those of some nodes, in order of nodes."""
+        wanted = None if nodes is None else frozenset(nodes)
+        found = [
+            seen
+            for stream in self._streams
+            if (wanted is None or stream.node in wanted) and (seen := stream.observe()) is not None
+        ]
+        return sorted(found, key=lambda one: (one.node, one.since, one.peer))
+
+    def listen(self, listener: Callable[[NodeKey], None]) -> None:
+        """Call a function with a node when an Envoy of it came, went, accepted or rejected."""
+        self._listeners.append(listener)
+
+    def add(self, stream: ObservedStream) -> None:
+        """Take in a stream that has said who it is."""
+        self._streams[stream] = None
+        self.changed(stream)
+
+    def remove(self, stream: ObservedStream) -> None:
+        """Forget a stream that ended."""
+        if stream in self._streams:
+            del self._streams[stream]
+            self.changed(stream)
+
+    def changed(self, stream: ObservedStream) -> None:
+        """Tell the listeners of a change."""
+        if stream.node is not None:
+            for listener in self._listeners:
+                listener(stream.node)
