@@ -66,7 +66,8 @@ async def test_a_header_bomb_ends_the_connection() -> None:
         # Three thousand characters once, and then a byte that refers to them, a hundred times.
         bomb = [("x-bomb", "x" * 3000)] * 100
         client.h2.send_headers(
-            1, [(":method", "POST"), (":scheme", "https"), (":path", ADS), *bomb]
+            1,
+            [(":method", "POST"), (":scheme", "https"), (":path", ADS), (":authority", "x"), *bomb],
         )
         client.flush()
         assert await gone(client) == ErrorCodes.ENHANCE_YOUR_CALM
