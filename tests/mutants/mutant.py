@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 FOLDER = Path(__file__).parent
-SCENARIOS = {"MR": 104, "CMD": 82, "CM": 64}
+SCENARIOS = {"MR": 104, "CMD": 82, "CM": 64, "DS": 66}
 """How many scenarios each spec with mutants has."""
 COMPLETE = {"MR"}
 """Specs of which each scenario is claimed; of the others, each that is claimed has a mutant."""

@@ -16,6 +16,7 @@ learns of the webhooks, and `selfcheck` tries the way between the two.
 """
 
 from certwright.kube.reviews.admission import AdmissionReview
+from certwright.tls.directory import CertificateDirectory
 from certwright.webhook.configuration import Registration, configurations
 from certwright.webhook.decisions import Allow, Decision, Deny, Patch
 from certwright.webhook.declaration import (
@@ -26,7 +27,7 @@ from certwright.webhook.declaration import (
 )
 from certwright.webhook.operator import webhook_operator
 from certwright.webhook.server import ReviewLimits
-from certwright.webhook.sources import CertificateDirectory, CertificateSecret
+from certwright.webhook.sources import CertificateSecret
 
 __all__ = [
     "AdmissionHandler",

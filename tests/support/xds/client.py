@@ -86,6 +86,8 @@ class Client:
         self.h2 = H2Connection(H2Configuration(client_side=True, header_encoding="utf-8"))
         self.h2.initiate_connection()
         self.went_away: ConnectionTerminated | None = None
+        self.goodbyes: list[int] = []
+        """The errors of each GOAWAY."""
         self.paused = False
         self._data: dict[int, bytearray] = {}
         self._messages: dict[int, asyncio.Queue[bytes | Ended]] = {}
@@ -145,6 +147,7 @@ class Client:
                 self._end(event.stream_id, Ended(-2, "the stream ended"))
             case ConnectionTerminated():
                 self.went_away = event
+                self.goodbyes.append(int(event.error_code or 0))
 
     def _read(self, stream_id: int, data: bytes) -> None:
         buffer = self._data[stream_id]

@@ -8,7 +8,7 @@ from certwright.xds.protocol.observation import StreamResponse, SyncState
 from certwright.xds.protocol.requests import DeltaRequest
 from certwright.xds.protocol.violation import MOST_NAMES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot
-from certwright.xds.typeurls import CLUSTER, LISTENER, SECRET
+from certwright.xds.typeurls import CLUSTER, ENDPOINTS, LISTENER, SECRET
 
 
 class Talk:
@@ -222,3 +222,21 @@ def test_too_many_names_end_the_stream() -> None:
         talk.ask(SECRET, *map(str, range(MOST_NAMES + 1)))
     with pytest.raises(ProtocolViolation, match="are held"):
         talk.ask(SECRET, held={str(number): "" for number in range(MOST_NAMES + 1)})
+
+
+def test_endpoints_follow_a_cluster_that_changed() -> None:
+    """Envoy waits for them before it uses the cluster, and before it accepts the response."""
+    talk = Talk(NodeSnapshot.of([a(CLUSTER, "x", "1"), a(ENDPOINTS, "x", "1")]))
+    talk.ask(CLUSTER)
+    talk.ask(ENDPOINTS, "x")
+    talk.accept(talk.response())
+    talk.accept(talk.response())
+    talk.stream.update(
+        NodeSnapshot.of([a(CLUSTER, "x", "1"), a(CLUSTER, "new", "1"), a(ENDPOINTS, "x", "1")])
+    )
+    talk.accept(talk.response())
+    assert talk.nothing()
+    talk.stream.update(NodeSnapshot.of([a(CLUSTER, "x", "2"), a(ENDPOINTS, "x", "1")]))
+    assert talk.response().type_url == CLUSTER
+    assert delta_of(talk.response()) == ({"x": "1"}, [])
+    assert talk.nothing()

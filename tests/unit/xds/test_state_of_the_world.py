@@ -274,8 +274,8 @@ def test_pushes_have_an_order() -> None:
         talk.ask(one, "x")
     first = [talk.response() for _ in types]
     assert [one.type_url for one in first] == list(reversed(types))
-    for one in first:
-        talk.accept(one, "x")
+    for response in first:
+        talk.accept(response, "x")
     talk.stream.update(NodeSnapshot.of([a(one, "x", "2") for one in types]))
     assert [talk.response().type_url for _ in types] == list(reversed(types))
 
@@ -330,3 +330,23 @@ def test_what_a_client_rejected_is_observed_with_its_words() -> None:
     [seen] = talk.stream.observe()
     assert (seen.wanted, seen.held, seen.rejected, seen.message) == ("v3", "v3", "", "")
     assert (seen.state, seen.rejections, seen.in_sync) == (SyncState.ACKNOWLEDGED, 1, True)
+
+
+def test_endpoints_follow_a_cluster_that_changed() -> None:
+    """Envoy waits for them before it uses the cluster, and before it accepts the response."""
+    talk = Talk(NodeSnapshot.of([a(CLUSTER, "x", "1"), a(ENDPOINTS, "x", "1")]))
+    talk.ask(CLUSTER)
+    talk.ask(ENDPOINTS, "x")
+    talk.accept(talk.response())
+    talk.accept(talk.response(), "x")
+    talk.stream.update(
+        NodeSnapshot.of([a(CLUSTER, "x", "1"), a(CLUSTER, "new", "1"), a(ENDPOINTS, "x", "1")])
+    )
+    talk.accept(talk.response())
+    assert talk.nothing()
+    talk.stream.update(NodeSnapshot.of([a(CLUSTER, "x", "2"), a(ENDPOINTS, "x", "1")]))
+    assert talk.response().type_url == CLUSTER
+    endpoints = talk.response()
+    assert contents_of(endpoints) == ["1"]
+    talk.accept(endpoints, "x")
+    assert talk.nothing()

@@ -107,11 +107,11 @@ class GrpcConnection:
             self._close()
             return
         for event in events:
-            if self.closing:
-                return
             self._take(event)
 
     def _take(self, event: Event) -> None:
+        if self.closing:
+            return
         match event:
             case DataReceived():
                 self._data(event)

@@ -14,7 +14,7 @@ from h2.errors import ErrorCodes
 
 from certwright.xds.access import ClientIdentity, identify_client
 from certwright.xds.grpc.call import Services
-from certwright.xds.grpc.connection import GrpcConnection, Refused
+from certwright.xds.grpc.connection import GrpcConnection
 from certwright.xds.grpc.limits import GrpcLimits
 from certwright.xds.grpc.status import CallRefused
 
@@ -27,7 +27,10 @@ class ClientHost(Protocol):
 
     services: Services
     limits: GrpcLimits
-    refused: Refused
+
+    def refused(self, path: str, reason: str, /) -> None:
+        """Count a refusal."""
+        ...
 
     def accept(self, client: "ClientTransport") -> ssl.SSLContext | None:
         """Return the context of the next handshake; None if the client is not to be served."""

@@ -2,7 +2,8 @@
 
 A request adds and removes names, so each one counts, also with a stale nonce: only its verdict is
 ignored then. A name that is subscribed to is sent even if the client should have it: it may have
-dropped it meanwhile. What was rejected is not sent again on the stream.
+dropped it meanwhile. What was rejected is not sent again on the stream. A cluster that changes is
+not used by Envoy until it was sent its endpoints again: so they follow, without being asked for.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,7 @@ from certwright.xds.protocol.observation import Received, StreamResponse, TypeOb
 from certwright.xds.protocol.requests import WILDCARD, DeltaRequest
 from certwright.xds.protocol.violation import MOST_NAMES, MOST_TYPES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot, ResourceSet, XdsResource
-from certwright.xds.typeurls import rank
+from certwright.xds.typeurls import CLUSTER, ENDPOINTS, rank
 from certwright.xds.wire import text_field, wrapped
 
 _NONCE_FIELD: Final = 5
@@ -83,6 +84,15 @@ class _Subscription:
     def removed(self, wanted: ResourceSet) -> list[str]:
         """Return the names of resources that the client has and shall not have."""
         return [name for name in sorted(self.known) if name not in wanted.resources]
+
+    def replaces(self, changed: Iterable[XdsResource]) -> bool:
+        """Return whether some of these are known to the client in another version."""
+        return any(one.name in self.known for one in changed)
+
+    def resend(self) -> None:
+        """Send everything once more, but for what was rejected."""
+        self.known = dict.fromkeys(self.known, _UNKNOWN)
+        self.source = None
 
     def is_answer(self, wanted: ResourceSet) -> bool:
         """Return whether even a response without changes tells the client something."""
@@ -170,6 +180,9 @@ class DeltaStream:
         complete: bool,
     ) -> StreamResponse:
         nonce = str(next(self._nonces))
+        endpoints = self._subscriptions.get(ENDPOINTS)
+        if endpoints and wanted.type_url == CLUSTER and subscription.replaces(changed):
+            endpoints.resend()
         subscription.unanswered = False
         subscription.in_flight = {one.name: one.version for one in changed}
         subscription.known.update(subscription.in_flight)
@@ -194,7 +207,7 @@ class DeltaStream:
             held = wanted.version  # it changed, but not in what this client asked for
         return TypeObservation(
             subscription.type_url,
-            wanted.version if wanted and wanted.resources else "",
+            wanted.version if wanted and (wanted.resources or subscription.wildcard) else "",
             held,
             verdict.state,
             verdict.since,

@@ -12,6 +12,8 @@ easy to get wrong:
   so whatever else is wanted next is sent, even if the client had it before.
 - Of clusters and listeners an empty response means that there are none. Of other types it would
   mean nothing, so their subscriptions wait until a resource exists.
+- A cluster that changes is not used by Envoy until it was sent its endpoints again, and until then
+  Envoy does not accept the response either: so endpoints follow whenever a known cluster changed.
 """
 
 from collections.abc import Mapping
@@ -23,7 +25,7 @@ from certwright.xds.protocol.observation import Received, StreamResponse, TypeOb
 from certwright.xds.protocol.requests import WILDCARD, StateRequest
 from certwright.xds.protocol.violation import MOST_TYPES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot, ResourceSet, Selection
-from certwright.xds.typeurls import FULL_STATE, rank
+from certwright.xds.typeurls import CLUSTER, ENDPOINTS, FULL_STATE, rank
 from certwright.xds.wire import text_field
 
 _NONCE_FIELD: Final = 5
@@ -99,6 +101,15 @@ class _Subscription:
             return self.current != versions
         return any(self.current.get(name) != version for name, version in versions.items())
 
+    def replaces(self, versions: Mapping[str, str]) -> bool:
+        """Return whether a response with these versions changes what the client has."""
+        known = self.current or {}
+        return any(known.get(name, version) != version for name, version in versions.items())
+
+    def resend(self) -> None:
+        """Send everything once more, but for what was rejected."""
+        self.current = self.source = None
+
     def reject(self, message: str, now: datetime) -> None:
         """Note that the last response was rejected: all of it, for its parts share one verdict."""
         contents = self.in_flight
@@ -171,6 +182,9 @@ class StateStream:
     ) -> StreamResponse:
         nonce = str(next(self._nonces))
         subscription.unanswered = False
+        endpoints = self._subscriptions.get(ENDPOINTS)
+        if endpoints and wanted.type_url == CLUSTER and subscription.replaces(selection.versions):
+            endpoints.resend()
         subscription.current = subscription.in_flight = selection.versions
         subscription.source = wanted
         whole = wanted.all if subscription.wildcard else wanted.select(subscription.names)
