@@ -27,7 +27,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class TlsProfile:
+class HandshakeProfile:
     """How a server shakes hands."""
 
     name: str
@@ -54,7 +54,9 @@ class CertificateMetrics(Protocol):
 class ServingCertificate:
     """The last good pair, and why the latest one is not it."""
 
-    def __init__(self, clock: Clock, metrics: CertificateMetrics, profile: TlsProfile) -> None:
+    def __init__(
+        self, clock: Clock, metrics: CertificateMetrics, profile: HandshakeProfile
+    ) -> None:
         self._clock = clock
         self._metrics = metrics
         self._profile = profile

@@ -32,7 +32,7 @@ from certwright.kube.errors import UnsupportedMediaType
 from certwright.runtime import ListenAddress
 from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.probeserver import probe_response
-from certwright.tls.server import ServingCertificate, TlsProfile
+from certwright.tls.server import HandshakeProfile, ServingCertificate
 from certwright.webhook.endpoints import Answer, ReviewEndpoint
 from certwright.webhook.metrics import PathMetrics, WebhookMetrics
 
@@ -62,13 +62,13 @@ class ReviewLimits:
     """For reviews under way when the server ends."""
 
 
-def webhook_profile(client_authority: bool = False) -> TlsProfile:  # noqa: FBT001, FBT002 - of one
+def webhook_profile(client_authority: bool = False) -> HandshakeProfile:  # noqa: FBT001, FBT002 - of one
     """Return how a webhook shakes hands: API servers speak TLS 1.3.
 
     With a client authority, what clients without a certificate may do is for the server to decide.
     """
     clients = ssl.CERT_OPTIONAL if client_authority else ssl.CERT_NONE
-    return TlsProfile("webhook", "http/1.1", clients)
+    return HandshakeProfile("webhook", "http/1.1", clients)
 
 
 class _Server(web.Server):

@@ -18,7 +18,7 @@ from certwright.clock import SYSTEM, Clock
 from certwright.runtime import ListenAddress
 from certwright.runtime.queue.backoff import Rng, new_rng, spread
 from certwright.runtime.serve.health import Check
-from certwright.tls.server import ServingCertificate, TlsProfile
+from certwright.tls.server import HandshakeProfile, ServingCertificate
 from certwright.xds.access import ClientIdentity
 from certwright.xds.grpc.call import Services
 from certwright.xds.grpc.limits import GrpcLimits
@@ -37,9 +37,9 @@ _AGE_SPREAD: Final = 0.1
 _log = structlog.get_logger()
 
 
-def xds_profile() -> TlsProfile:
+def xds_profile() -> HandshakeProfile:
     """Return how a discovery server shakes hands: Envoy speaks TLS 1.2 unless told otherwise."""
-    return TlsProfile("xds", "h2", ssl.CERT_REQUIRED, ssl.TLSVersion.TLSv1_2)
+    return HandshakeProfile("xds", "h2", ssl.CERT_REQUIRED, ssl.TLSVersion.TLSv1_2)
 
 
 class XdsServer:

@@ -47,7 +47,7 @@ def resource(type_url: str, name: str, encoded: bytes, *, version: str = "") -> 
     return XdsResource(type_url, name, version or _digest([encoded]), body)
 
 
-class Selection(NamedTuple):
+class ResourceSelection(NamedTuple):
     """The resources of a set that a stream asked for, with their encoding for a response."""
 
     versions: Mapping[str, str]
@@ -66,7 +66,7 @@ class ResourceSet:
         self.version = version or _digest(
             part.encode() for name in sorted(named) for part in (name, named[name].version)
         )
-        self._selections: dict[frozenset[str], Selection] = {}
+        self._selections: dict[frozenset[str], ResourceSelection] = {}
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -83,11 +83,11 @@ class ResourceSet:
         return f"ResourceSet({self.type_url!r}, {list(self.resources)}, {self.version!r})"
 
     @cached_property
-    def all(self) -> Selection:
+    def all(self) -> ResourceSelection:
         """Every resource, for a stream that asked for no name in particular."""
         return self.choose(self.resources)
 
-    def select(self, names: frozenset[str]) -> Selection:
+    def select(self, names: frozenset[str]) -> ResourceSelection:
         """Return the resources with these names, as far as they exist."""
         found = self._selections.get(names)
         if found is None:
@@ -96,7 +96,7 @@ class ResourceSet:
             found = self._selections[names] = self.choose(names)
         return found
 
-    def choose(self, names: Iterable[str]) -> Selection:
+    def choose(self, names: Iterable[str]) -> ResourceSelection:
         """Return the resources with these names in the order of names, encoded anew."""
         chosen = [self.resources[name] for name in sorted(names) if name in self.resources]
         body = b"".join(
@@ -106,7 +106,7 @@ class ResourceSet:
                 text_field(4, self.type_url),
             ]
         )
-        return Selection({one.name: one.version for one in chosen}, body)
+        return ResourceSelection({one.name: one.version for one in chosen}, body)
 
 
 class NodeSnapshot:

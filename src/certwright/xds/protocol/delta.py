@@ -11,7 +11,12 @@ from datetime import datetime
 from itertools import count
 from typing import Final
 
-from certwright.xds.protocol.observation import Received, StreamResponse, TypeObservation, Verdict
+from certwright.xds.protocol.observation import (
+    ClientVerdict,
+    Received,
+    StreamResponse,
+    TypeObservation,
+)
 from certwright.xds.protocol.requests import WILDCARD, DeltaRequest
 from certwright.xds.protocol.violation import MOST_NAMES, MOST_TYPES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot, ResourceSet, XdsResource
@@ -34,7 +39,7 @@ class _Subscription:
         """Version by name of what the client has, or was sent and has not judged."""
         self.nothing = ResourceSet(self.type_url, ())
         """What a snapshot without the type has of it."""
-        self.verdict = Verdict(now)
+        self.verdict = ClientVerdict(now)
         self.unanswered = True
         """Whether no response was sent yet."""
         self.in_flight: Mapping[str, str] = {}

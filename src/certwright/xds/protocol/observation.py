@@ -75,7 +75,7 @@ class StreamResponse(NamedTuple):
     """The nonce, encoded; follows the body."""
 
 
-class Verdict:
+class ClientVerdict:
     """The last response of a type, and what the client thought of it."""
 
     def __init__(self, now: datetime) -> None:

@@ -21,10 +21,15 @@ from datetime import datetime
 from itertools import count
 from typing import Final
 
-from certwright.xds.protocol.observation import Received, StreamResponse, TypeObservation, Verdict
+from certwright.xds.protocol.observation import (
+    ClientVerdict,
+    Received,
+    StreamResponse,
+    TypeObservation,
+)
 from certwright.xds.protocol.requests import WILDCARD, StateRequest
 from certwright.xds.protocol.violation import MOST_TYPES, ProtocolViolation
-from certwright.xds.snapshot import NodeSnapshot, ResourceSet, Selection
+from certwright.xds.snapshot import NodeSnapshot, ResourceSelection, ResourceSet
 from certwright.xds.typeurls import CLUSTER, ENDPOINTS, FULL_STATE, rank
 from certwright.xds.wire import text_field
 
@@ -44,7 +49,7 @@ class _Subscription:
         """Whether it never named anything, which means that it wants all."""
         self.wildcard = self.implicit or WILDCARD in request.names
         self.names = request.names - {WILDCARD}
-        self.verdict = Verdict(now)
+        self.verdict = ClientVerdict(now)
         self.unanswered = True
         """Whether no response was sent yet."""
         self.current: Mapping[str, str] | None = None
@@ -72,7 +77,7 @@ class _Subscription:
             return None
         return snapshot.types.get(self.type_url) or (_NOTHING[self.type_url] if self.full else None)
 
-    def choose(self, wanted: ResourceSet) -> Selection | None:
+    def choose(self, wanted: ResourceSet) -> ResourceSelection | None:
         """Return what is to be sent now; None if nothing is."""
         if self.source is wanted and not self.unanswered:
             return None
@@ -86,7 +91,9 @@ class _Subscription:
                 return None
         return selection if self.unanswered or self._differs(selection.versions) else None
 
-    def _without_rejected(self, wanted: ResourceSet, selection: Selection) -> Selection:
+    def _without_rejected(
+        self, wanted: ResourceSet, selection: ResourceSelection
+    ) -> ResourceSelection:
         if not self.verdict.has_rejected:
             return selection
         fit = [
@@ -178,7 +185,11 @@ class StateStream:
         return None
 
     def _respond(
-        self, subscription: _Subscription, wanted: ResourceSet, selection: Selection, now: datetime
+        self,
+        subscription: _Subscription,
+        wanted: ResourceSet,
+        selection: ResourceSelection,
+        now: datetime,
     ) -> StreamResponse:
         nonce = str(next(self._nonces))
         subscription.unanswered = False
