@@ -79,7 +79,7 @@ class Connections:
             self.changed(stream)
 
     def changed(self, stream: ObservedStream) -> None:
-        """Tell the listeners of a change."""
+        """Call the listeners with the node of a stream."""
         if stream.node is not None:
             for listener in self._listeners:
                 listener(stream.node)
