@@ -215,6 +215,9 @@ class DiscoveryServiceStatus(Struct, rename="camel", omit_defaults=True, kw_only
     deprecated_fields: Annotated[
         list[str], _text("Fields of the spec that are used under an old name.")
     ] = field(default_factory=list)
+    inventory: Annotated[
+        list[str], _text("Every object that is kept: apiVersion/kind/namespace/name.")
+    ] = field(default_factory=list)
 
 
 @custom_resource(
