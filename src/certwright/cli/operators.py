@@ -21,6 +21,7 @@ IBM_CERT_MANAGER: Final = "ibm-certmanager"
 DISCOVERY_SERVICE: Final = "discoveryservice"
 NAMES: Final = (
     MANAGED_RESOURCE, GARBAGE_COLLECTOR, TOKEN_REQUESTOR, CERT_MANAGER, IBM_CERT_MANAGER,
+    DISCOVERY_SERVICE,
 )  # fmt: skip
 """What ``certwright manager`` runs."""
 INSTALLERS: Final = frozenset({CERT_MANAGER, IBM_CERT_MANAGER})
@@ -85,17 +86,14 @@ def _ibm_cert_manager(folder: Path | None) -> list[Declared]:
 
 
 def _discovery_service() -> list[Declared]:
-    from certwright.api.discoveryservices import DiscoveryService, DiscoveryServiceCertificate
     from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
+    from certwright.operators.discoveryservice.service.operator import service_operator
+    from certwright.operators.discoveryservice.service.plane import ServiceDefaults
     from certwright.runtime import Operator
 
-    kinds: list[type[Object]] = [
-        DiscoveryService,
-        DiscoveryServiceCertificate,
-        EnvoyConfig,
-        EnvoyConfigRevision,
-    ]
-    return [Operator(DISCOVERY_SERVICE, lambda _host: (), kinds=kinds)]
+    kinds: list[type[Object]] = [EnvoyConfig, EnvoyConfigRevision]
+    served = Operator("envoyconfig", lambda _host: (), kinds=kinds)
+    return [service_operator(ServiceDefaults()), served]
 
 
 def _source(folder: Path | None) -> tuple[BundleSource, list[PolicyRule]]:

@@ -16,7 +16,8 @@ _DESCRIPTION: Final = """\
 Run operators in one process: certmanager installs cert-manager for the
 CertManagerDeployment "cluster", ibm-certmanager for the CertManager "default",
 managedresource keeps ManagedResources, garbagecollector deletes unused
-configuration, tokenrequestor renews tokens.
+configuration, tokenrequestor renews tokens, discoveryservice runs control
+planes for Envoy sidecars.
 """
 _EXAMPLES: Final = """\
 Examples:
@@ -44,6 +45,8 @@ class ManagerOptions:
     leader_elect: bool | None = None
     leader_namespace: str | None = None
     pod_refresher: bool = False
+    discovery_image: str | None = None
+    envoy_image: str | None = None
     log_level: str | None = None
     log_format: str | None = None
     dump: Path | None = None
@@ -149,6 +152,13 @@ def _parser() -> argparse.ArgumentParser:
         metavar="true|false",
         help="Accepted, and not there yet: pods are not restarted when their Secrets change.",
     )
+    add(
+        "--discovery-service-image",
+        dest="discovery_image",
+        metavar="IMAGE",
+        help="Image of control planes, and of shutdown managers beside sidecars.",
+    )
+    add("--envoy-image", metavar="IMAGE", help="Image of sidecars whose Pods name none.")
     add("--log-level", choices=_LEVELS, metavar="LEVEL", help=f"{', '.join(_LEVELS)}.")
     add(
         "--log-format",

@@ -13,6 +13,7 @@ from certwright.cli.errors import UsageError
 from certwright.cli.manager.flags import ManagerOptions
 from certwright.cli.operators import (
     CERT_MANAGER,
+    DISCOVERY_SERVICE,
     GARBAGE_COLLECTOR,
     IBM_CERT_MANAGER,
     INSTALLERS,
@@ -33,6 +34,8 @@ from certwright.operators.certmanager.ibm.operator import (
 from certwright.operators.certmanager.library import BundleLibrary
 from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
 from certwright.operators.certmanager.source import BundleSource
+from certwright.operators.discoveryservice.service.operator import service_operator
+from certwright.operators.discoveryservice.service.plane import ServiceDefaults
 from certwright.operators.managedresource.configuration import LoadedConfiguration
 from certwright.runtime import Declared
 
@@ -59,11 +62,12 @@ def run_manager(options: ManagerOptions) -> None:
     async def more(client: Client, own_namespace: str) -> Sequence[Declared]:
         if options.pod_refresher:
             _log.warning("--enable-pod-refresher has no effect: there is no pod refresher yet")
+        found = list(discovery_services(options))
         if not INSTALLERS & set(options.operators):
-            return ()
+            return found
         namespace = options.bundles_namespace or own_namespace or "default"
         library = await bundle_library(client, options.bundles, namespace)
-        return list(installers(options.operators, library))
+        return [*found, *installers(options.operators, library)]
 
     run_configured(loaded, _as_json(options), options.dump, more)
 
@@ -110,6 +114,17 @@ def installers(operators: Collection[str], library: BundleLibrary) -> Iterator[D
     if IBM_CERT_MANAGER in operators:
         yield certmanager_cr_operator(CertManagerCrSettings(source, channels=wakes))
     yield library.controller()
+
+
+def discovery_services(options: ManagerOptions) -> Iterator[Declared]:
+    """Yield what runs control planes for Envoy sidecars, if that is named."""
+    if DISCOVERY_SERVICE in options.operators:
+        usual = ServiceDefaults()
+        yield service_operator(
+            ServiceDefaults(
+                options.discovery_image or usual.image, options.envoy_image or usual.envoy_image
+            )
+        )
 
 
 async def bundle_library(client: Client, folder: Path | None, namespace: str) -> BundleLibrary:

@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from msgspec import UNSET, UnsetType
 
+from certwright import __version__
 from certwright.api.discoverydefaults import (
     CLIENT_SECRET,
     METRICS_PORT,
@@ -28,7 +29,7 @@ from certwright.operators.discoveryservice.injection.annotations import (
     SidecarDefaults,
 )
 
-IMAGE: Final = "certwright:latest"
+IMAGE: Final = f"certwright:{__version__}"
 KUBE_SYSTEM: Final = "kube-system"
 
 
