@@ -302,10 +302,22 @@ class KeptSets(Generic[S]):
         object was touched since the pass did, or is put off.
         """
         state = self.states.of(key)
-        held = list(self.stores.held(refs))
-        quiet = not state.disturbed and not changes.postponed and _is_as_left(held, changes)
+        held, touched = self._held(refs, changes)
+        quiet = not (state.disturbed or changes.postponed or touched)
         state.settled = Fingerprint((*sources, *held)) if quiet else None
         state.declared = changes.declared if quiet else None
+
+    def _held(
+        self, refs: Iterable[ObjectRef], changes: KeptChanges
+    ) -> tuple[list[tuple[Store, Stored]], bool]:
+        """Return what the stores hold, and whether any of it is not as the pass left it."""
+        left = dict(changes.versions or {})
+        held: list[tuple[Store, Stored]] = []
+        for ref, store, entry in self.stores.held(refs):
+            held.append((store, entry))
+            if left.pop(ref, entry.meta.resource_version) != entry.meta.resource_version:
+                return held, True
+        return held, bool(left)
 
     def count_repairs(self, key: Key, repairs: Iterable[Change]) -> int:
         """Count repairs of objects; return how many have just turned into a fight."""
@@ -353,15 +365,3 @@ def _repairs(done: SetChanges) -> list[Change]:
     before = {ref.identity for ref in done.recorded}
     written = done.applied.with_action(*_WRITTEN)
     return [entry for entry in written if entry.ref.identity in before]
-
-
-def _is_as_left(held: Sequence[tuple[Store, Stored]], changes: KeptChanges) -> bool:
-    """Return whether the stores hold the objects as the pass left them."""
-    versions = {
-        (store.resource.group, store.resource.kind, entry.key): entry.meta.resource_version
-        for store, entry in held
-    }
-    return all(
-        versions.get((ref.group, ref.kind, ref.key)) == version
-        for ref, version in (changes.versions or {}).items()
-    )

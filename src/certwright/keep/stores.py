@@ -184,7 +184,7 @@ class TargetStores:
         share = self._shares.get(place)
         return None if share is None else share.store.get(key)
 
-    def held(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[Store, Entry]]:
+    def held(self, refs: Iterable[ObjectRef]) -> Iterator[tuple[ObjectRef, Store, Entry]]:
         """Yield what the stores hold of some objects, and which store it is."""
         for ref in refs:
             resource = self.client.discovery.known(ref.gvk)
@@ -193,7 +193,7 @@ class TargetStores:
             share = self._shares.get((resource, ref.namespace if self._confines(resource) else ""))
             entry = share.store.get(ref.key) if share is not None else None
             if share is not None and entry is not None:
-                yield share.store, entry
+                yield ref, share.store, entry
 
     def siblings(self, resource: Resource, namespace: str) -> list[Entry]:
         """Return our objects of a kind in a namespace, as far as a store of them is open."""

@@ -8,7 +8,7 @@ tried then comes first in the next run, and what failed comes last.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Container, Iterable, Sequence, Sized
 from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol, TypeVar
 
@@ -39,6 +39,8 @@ from certwright.kube import ApiError
 CONCURRENCY: Final = 8
 ESTABLISHED_SECONDS: Final = 10.0
 """How long a definition is waited for; servers take a fraction of a second, or five."""
+MANY: Final = 500
+"""From so many objects on, other tasks run between two steps over all of them."""
 
 _LINGERS: Final = frozenset({Action.BLOCKED, Action.FAILED})
 
@@ -97,7 +99,9 @@ class Engine:
         *before_write* is awaited before anything is written, so never if nothing differs.
         """
         once, ambiguous = _by_ref(wanted)
+        await give_way(once)
         definitions = Definitions(once.values())
+        await give_way(once)
         run = ApplyRun(
             self._cluster,
             self._memory,
@@ -123,6 +127,7 @@ class Engine:
             report.add(finding)
 
         planned = stages(once)
+        await give_way(once)
         refs = [ref for stage in planned for ref in stage]
         async with self._in_time(report, refs, lambda ref, error: failed(once[ref], error)):
             for stage in planned:
@@ -328,6 +333,12 @@ class _Report:
 
     def in_order(self, refs: Sequence[ObjectRef]) -> ChangeSet:
         return ChangeSet.of(self._found[ref].entry for ref in refs)
+
+
+async def give_way(objects: Sized) -> None:
+    """Let other tasks run between two steps over many objects, each of which takes a while."""
+    if len(objects) >= MANY:
+        await asyncio.sleep(0)
 
 
 def _place(ref: ObjectRef) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from certwright.apply.changeset import Action, Change, ChangeSet
 from certwright.apply.engine.apply import BeforeWrite
 from certwright.apply.engine.declared import Declared, Owner
 from certwright.apply.engine.deleterules import KEEP_NOTHING, DeleteRules
-from certwright.apply.engine.engine import Engine, OnEntry
+from certwright.apply.engine.engine import Engine, OnEntry, give_way
 from certwright.apply.objectset.inventory import InventoryPort
 from certwright.apply.objectset.prune import (
     NO_PRUNE,
@@ -92,6 +92,7 @@ class ObjectSet:
         if not dry_run:
             possible = [ref for ref in refs if ref.possible]  # the engine refuses the others
             await self._inventory.add(possible)
+            await give_way(possible)
         applied = ChangeSet(tuple(known)) | await self._engine.apply(
             objects,
             owner=self._owner,
@@ -104,7 +105,9 @@ class ObjectSet:
         released = await self._release(recorded, options, dry_run, before_write)
         unreleased = [entry.ref for entry in released.entries] if not released.complete else []
         wanted = [*refs, *(entry.ref for entry in known)]
+        await give_way(wanted)
         plan = await self._plan(recorded, wanted, applied, options)
+        await give_way(wanted)
         pruned, going = ChangeSet(), plan.deletable if options.prune else ()
         if going:
             pruned = await self._delete(going, options.rules, dry_run, on_entry, before_write)

@@ -30,6 +30,7 @@ from certwright.operators.managedresource.declared import Decoder
 from certwright.operators.managedresource.deletion import PENDING_SECONDS, ResourceDeletion
 from certwright.operators.managedresource.health import HealthController, ResourceMetrics, repair
 from certwright.operators.managedresource.input import Facts, Secrets, gather
+from certwright.operators.managedresource.inventory import ref_of
 from certwright.operators.managedresource.messages import PendingDeletion
 from certwright.operators.managedresource.ownership import Owners
 from certwright.operators.managedresource.shards import (
@@ -153,6 +154,8 @@ class ResourceController:
         self._settle(pass_, secrets, facts, changes, applied=applied)
         outcome = self._outcome(pass_, changes)
         failed = pass_.status.condition(APPLIED).status == "False"
+        if len(facts.plan.inventory) > MANY:
+            await asyncio.sleep(0)  # to let go of that many objects takes a while too
         return outcome.as_failure() if failed else outcome
 
     def _blocked(self, pass_: Pass) -> ConditionUpdate | None:
@@ -351,7 +354,8 @@ class ResourceController:
         if state.user:
             state.recheck_at = pass_.ctx.clock.monotonic() + RECHECK_SECONDS
         sources = [(self._secrets.store(secret.key), secret) for secret in secrets]
-        self._kept.settle(pass_.key, [(pass_.store, now), *sources], facts.refs, changes)
+        refs = [ref_of(entry) for entry in facts.plan.inventory]
+        self._kept.settle(pass_.key, [(pass_.store, now), *sources], refs, changes)
 
     def _outcome(self, pass_: Pass, changes: KeptChanges) -> Outcome:
         if changes.failed or changes.waiting:
