@@ -229,8 +229,8 @@ class Installer:
         if changes.done.all.complete and now is not None and (now is before or ctx.wrote(now)):
             self._kept.settle(key, [(store, now)], [one.ref for one in declared], changes)
         if part and not options.prune and self.is_settled(key) and _is_idle(changes):
-            found = self._kept.stores.held(one.ref for one in declared)
-            held = Fingerprint(tuple((store, entry) for _, store, entry in found))
+            entries = self._kept.stores.held(one.ref for one in declared)
+            held = Fingerprint(tuple((store, entry) for _, store, entry in entries))
             state.found[part] = _Found(given, held, changes)
         return changes
 
