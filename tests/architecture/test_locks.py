@@ -66,7 +66,7 @@ def test_the_locks_fit_what_is_asked_for() -> None:
     assert not misfits(wanted(*extras[1].split()), runtime), "run make lock"
     every = [name for name in PROJECT["optional-dependencies"] if name != "testkit"]
     assert not misfits([*wanted(*every), *sources("dev.in")], pins(folder / "dev.txt"))
-    for name in ("bench", "bootstrap", "go", "helm"):
+    for name in ("bench", "bootstrap", "go", "helm", "envoy"):
         assert not misfits(sources(f"{name}.in"), pins(folder / f"{name}.txt")), "run make lock"
 
 
