@@ -15,12 +15,11 @@ from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
-from certwright.kube import JsonObject
 from certwright.xds.schema.constraints import Constraints
 from certwright.xds.schema.descriptors import LARGEST_SET
 from certwright.xds.schema.errors import FieldProblem, ResourceRefused, SchemaUnusable
 from certwright.xds.schema.location import CONVERSION_ERRORS, Locator
-from certwright.xds.schema.walk import Message, Place, walk
+from certwright.xds.schema.walk import JsonValue, Message, Place, walk
 
 DEEPEST: Final = 80
 """Levels of objects and lists in a resource; Envoy reads at most 100 levels of messages."""
@@ -76,7 +75,7 @@ class MessageSchema:
             return False
         return True
 
-    def parse(self, name: str, value: JsonObject) -> Message:
+    def parse(self, name: str, value: JsonValue) -> Message:
         """Return the message of a type that a JSON object stands for, unchecked by its rules.
 
         Raises:
@@ -107,7 +106,7 @@ class MessageSchema:
         """Yield a message and all that are in it, with their paths."""
         return walk(self.pool, message)
 
-    def make(self, name: str, value: JsonObject) -> Message:
+    def make(self, name: str, value: JsonValue) -> Message:
         """Return the message that a JSON object stands for, if it keeps all rules.
 
         Raises:
@@ -119,9 +118,9 @@ class MessageSchema:
             raise ResourceRefused(found)
         return message
 
-    def as_json(self, message: Message) -> JsonObject:
+    def as_json(self, message: Message) -> JsonValue:
         """Return a message as JSON, with the names that Envoy's documentation uses."""
-        made: JsonObject = json_format.MessageToDict(
+        made: JsonValue = json_format.MessageToDict(
             message, preserving_proto_field_name=True, descriptor_pool=self.pool
         )
         return made

@@ -11,6 +11,8 @@ from certwright.xds.schema.errors import join
 
 Message: TypeAlias = Any
 """A message of a type known at run time only."""
+JsonValue: TypeAlias = dict[str, Any]
+"""A JSON object that is to become a message."""
 
 ANY = "google.protobuf.Any"
 _OPAQUE = ("google.protobuf.Struct", "google.protobuf.Value", "google.protobuf.ListValue")
