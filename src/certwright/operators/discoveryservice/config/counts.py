@@ -1,0 +1,89 @@
+"""What Envoys run, as a status tells it: few writes, however many Envoys change."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from certwright.api.envoyconfigs import Rejection, VersionCount
+from certwright.operators.discoveryservice.config.taint import EnvoyRejection, version_held
+from certwright.xds.observations import EnvoyObservation
+
+LAST: Final = 10
+"""Rejections that a status shows."""
+QUIET_SECONDS: Final = 2.0
+"""How long nothing must have changed before counts are written."""
+LONGEST_SECONDS: Final = 15.0
+"""How old the counts in a status may be while they change all the time."""
+_LONGEST_MESSAGE: Final = 500
+
+K = TypeVar("K", bound=Hashable)
+
+
+def version_counts(
+    envoys: Iterable[EnvoyObservation], history: Mapping[str, Collection[tuple[str, str]]]
+) -> list[VersionCount]:
+    """Return how many Envoys run which version, the most frequent first.
+
+    An Envoy that holds nothing yet, or parts of several versions, counts for the empty version.
+    """
+    found = Counter(version_held(one, history) for one in envoys if one.types)
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return [VersionCount(version=version, envoys=number) for version, number in ordered]
+
+
+def last_rejections(
+    known: Sequence[Rejection], found: Iterable[EnvoyRejection], version: str
+) -> list[Rejection]:
+    """Return the last rejections, the newest first: those of a status, and new ones of *version*.
+
+    Each Envoy counts once per version and type, with what it said first.
+    """
+    merged = {(one.envoy, one.type, one.version): one for one in known}
+    for one in found:
+        kind = one.type_url.rpartition(".")[2]
+        merged.setdefault(
+            (one.envoy, kind, version),
+            Rejection(
+                envoy=one.envoy,
+                type=kind,
+                version=version,
+                message=one.message[:_LONGEST_MESSAGE],
+                at=one.at.replace(microsecond=0),
+            ),
+        )
+    newest = sorted(merged.values(), key=lambda one: (str(one.at), one.envoy), reverse=True)
+    return newest[:LAST]
+
+
+@dataclass(slots=True)
+class _Change:
+    value: object
+    first: float
+    last: float
+
+
+class Damper(Generic[K]):
+    """Decides when values that change often are written: once they rest, or are too old."""
+
+    def __init__(self, quiet: float = QUIET_SECONDS, longest: float = LONGEST_SECONDS) -> None:
+        self._quiet = quiet
+        self._longest = longest
+        self._changes: dict[K, _Change] = {}
+
+    def wait(self, key: K, value: object, written: object, now: float) -> float:
+        """Return in how many seconds a value is to be written; 0 means now, or that it is."""
+        if value == written:
+            self._changes.pop(key, None)
+            return 0.0
+        change = self._changes.setdefault(key, _Change(value, now, now))
+        if change.value != value:
+            change.value, change.last = value, now
+        left = min(change.last + self._quiet, change.first + self._longest) - now
+        if left <= 0:
+            del self._changes[key]
+        return max(left, 0.0)
+
+    def forget(self, key: K) -> None:
+        """Drop what is known of a key."""
+        self._changes.pop(key, None)
