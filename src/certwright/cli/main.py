@@ -25,6 +25,7 @@ from certwright.cli.resourcemanager import command as resourcemanager
 from certwright.cli.run import command as run
 from certwright.cli.unique import command as unique
 from certwright.cli.up import command as up
+from certwright.cli.xds import command as xds
 
 app = typer.Typer(
     name="certwright",
@@ -38,7 +39,8 @@ app = typer.Typer(
 
 for command in (
     up, run, crds, rbac, apply, inventory, mr,
-    resourcemanager, manager, gc, unique, cert, certmanager, bundle, conformance, alerts,
+    resourcemanager, manager, gc, unique, cert, certmanager, bundle, xds, conformance,
+    alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 
