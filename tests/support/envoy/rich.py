@@ -10,7 +10,7 @@ def _address(port: int = 80, host: str = "127.0.0.1") -> JsonObject:
 
 
 def rich_cluster() -> JsonObject:
-    http = {"@type": f"{T}extensions.upstreams.http.v3.HttpProtocolOptions"}
+    http: JsonObject = {"@type": f"{T}extensions.upstreams.http.v3.HttpProtocolOptions"}
     http |= {
         "common_http_protocol_options": {"idle_timeout": "60s", "max_headers_count": 50},
         "explicit_http_config": {

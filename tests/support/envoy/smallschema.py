@@ -241,7 +241,7 @@ def small_descriptors() -> descriptor_pb2.FileDescriptorSet:
             extension.type, extension.type_name = _Field.TYPE_MESSAGE, ".validate.FieldRules"
     pool = descriptor_pool.DescriptorPool()
     for file in (*library, rules.file):
-        pool.Add(file)  # type: ignore[no-untyped-call]
+        pool.Add(file)
     described = _Description("envoy/small.proto", "envoy", "proto3", pool).read(_MESSAGES)
     return descriptor_pb2.FileDescriptorSet(file=[*library, rules.file, described.file])
 
@@ -344,8 +344,8 @@ class _Description:
         """Return options with an extension, which the library keeps without knowing it."""
         pool = self._rules
         assert pool is not None
-        extension = pool.FindExtensionByName(f"validate.{name}")
-        options = message_factory.GetMessageClass(
+        extension: Any = pool.FindExtensionByName(f"validate.{name}")
+        options: Any = message_factory.GetMessageClass(
             pool.FindMessageTypeByName(f"google.protobuf.{kind}")
         )()
         if extension.message_type is None:

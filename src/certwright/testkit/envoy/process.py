@@ -77,7 +77,7 @@ async def envoy(
     path, admin_path = folder / f"{name}.json", folder / f"{name}.admin"
     path.write_text(json.dumps(whole), "utf-8")
     admin_path.unlink(missing_ok=True)
-    command = [
+    command: list[str | Path] = [
         binary, "-c", path, "--admin-address-path", admin_path, "--log-level", "warning",
         *_ALWAYS, *arguments,
     ]  # fmt: skip

@@ -21,16 +21,16 @@ class Constraints:
         self._pool = pool
         self._fields: dict[str, tuple[tuple[Any, FieldRules], ...]] = {}
         self._oneofs: dict[str, tuple[str, ...]] = {}
+        self._extension: Any = None
         try:
             self._extension = pool.FindExtensionByName("validate.rules")
-            self._required = pool.FindExtensionByName("validate.required")
-            self._disabled = [
+            self._required: Any = pool.FindExtensionByName("validate.required")
+            self._disabled: list[Any] = [
                 pool.FindExtensionByName(f"validate.{name}") for name in ("disabled", "ignored")
             ]
         except KeyError:
-            self._extension = None  # a schema without rules
-        else:
-            message_factory.GetMessageClass(self._extension.message_type)
+            return  # a schema without rules
+        message_factory.GetMessageClass(self._extension.message_type)
 
     def problems(self, message: Message) -> Iterator[FieldProblem]:
         """Yield the fields that break a rule."""

@@ -40,7 +40,7 @@ def choose(revisions: Sequence[EnvoyConfigRevision], desired: str) -> RevisionCh
     """Return what is to be served: the desired revision, else the newest that is not tainted."""
     fit = [one for one in in_order(revisions) if one.status.tainted is not True]
     first = [one for one in fit if one.spec.version == desired]
-    return RevisionChoice(desired, (first or fit or [None])[-1])
+    return RevisionChoice(desired, next(reversed(first or fit), None))
 
 
 def superfluous(

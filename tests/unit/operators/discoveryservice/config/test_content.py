@@ -2,6 +2,7 @@
 
 import base64
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ LISTS = {
 
 
 def test_lists_by_type_are_read_in_every_serialization() -> None:
-    writers = {
+    writers: dict[str, Callable[[Any], str]] = {
         "json": json.dumps,
         "yaml": yaml.safe_dump,
         "b64json": lambda value: base64.b64encode(json.dumps(value).encode()).decode(),

@@ -27,7 +27,7 @@ def secret(kind: str = "kubernetes.io/tls", **data: bytes) -> JsonObject:
 
 
 def tls(certificate: bytes, key: bytes) -> JsonObject:
-    return secret(**{"tls.crt": certificate, "tls.key": key})
+    return secret("kubernetes.io/tls", **{"tls.crt": certificate, "tls.key": key})
 
 
 def text(source: JsonObject) -> bytes:
