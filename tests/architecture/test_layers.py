@@ -69,6 +69,7 @@ THIRD_PARTY = {
         "certwright.issuer.run.run",
         "certwright.issuer.sign.threads",
         "certwright.issuers.acme.issuer",
+        "certwright.operators.discoveryservice.config.publisher",
         "certwright.runtime.",
         "certwright.tls.",
         "certwright.webhook.",

@@ -58,7 +58,7 @@ def write_schema(target: Path, envoy: Path | None, package: Path | None) -> int:
 def require_library() -> None:
     """Raise `UsageError` if Protocol Buffers are not installed."""
     try:
-        import google.protobuf  # noqa: F401 - only whether it is there
+        import certwright.xds.schema.schema  # noqa: F401 - only whether it can be
     except ModuleNotFoundError:
         raise UsageError(
             "this command needs another package: pip install 'certwright[xds]'"
