@@ -12,6 +12,7 @@ from certwright.cli.options import Output, Target
 from certwright.cli.terminal.notice import QUIET_SECONDS
 from certwright.cli.terminal.output import document
 from certwright.cli.terminal.progress import ProgressLine
+from certwright.operators.certmanager.ibm.messages import pull_secret
 from certwright.operators.certmanager.preview import InstallPreview, restarted
 from certwright.operators.certmanager.redhat.messages import listed, obstacle_text
 
@@ -62,6 +63,9 @@ def problem_lines(found: InstallPreview) -> Iterator[str]:
     for problem in found.plan.wanted.problems:
         if problem.message not in named:
             yield f"{problem.reason}: {problem.message}"
+    secret, rule = found.plan.pull_secret, found.plan.request.pull_secret
+    if secret is not None and rule is not None and found.plan.blocked:
+        yield f"{secret.state}: {pull_secret(secret, rule, found.plan.request.namespace)}"
 
 
 def note_lines(found: InstallPreview) -> Iterator[str]:
@@ -71,5 +75,10 @@ def note_lines(found: InstallPreview) -> Iterator[str]:
         yield f"pods are replaced of: {listed(pods)}"
     if found.migrated and not found.plan.halted:
         yield f"objects are stored anew first, for their version goes: {listed(found.migrated)}"
+    for one in found.plan.wanted.structural:
+        yield (
+            f"--{one.flag} of the {one.component} concerns other objects as well: Services, probes,"
+            " roles and registrations follow it"
+        )
     for minor, note in found.notes:
         yield f"{minor}: {note}"

@@ -26,6 +26,17 @@ Examples:
   certwright manager --operators managedresource,certmanager --leader-elect \\
       --bundles /bundles --metrics-addr :8080 --health-probe-addr :8081
 """
+_NOT_OFFERED: Final = {
+    "--metrics-secure": (
+        "metrics are served without TLS; serve them to this pod alone (--metrics-addr"
+        " 127.0.0.1:8080) and put a proxy in front that has a certificate"
+    ),
+    "--dry-run": (
+        "a process that writes nothing keeps nothing; what it would do shows:"
+        " certwright cert-manager plan"
+    ),
+}
+"""What other operators of this kind can, and this one does in another way."""
 _LEVELS: Final = ("debug", "info", "error")
 _FORMATS: Final = ("auto", "text", "json")
 
@@ -45,6 +56,8 @@ class ManagerOptions:
     leader_elect: bool | None = None
     leader_namespace: str | None = None
     pod_refresher: bool = False
+    concurrency: int | None = None
+    sync_period: str | None = None
     discovery_image: str | None = None
     envoy_image: str | None = None
     log_level: str | None = None
@@ -56,7 +69,11 @@ class ManagerOptions:
 
 def parse(words: Sequence[str]) -> ManagerOptions:
     """Read the command line; end the process with a message if it is wrong."""
-    typed = vars(_parser().parse_args(list(words)))
+    parser = _parser()
+    typed = vars(parser.parse_args(list(words)))
+    for name, why in _NOT_OFFERED.items():
+        if typed.pop(name.removeprefix("--").replace("-", "_")):
+            parser.error(f"{name}: {why}")
     return ManagerOptions(**typed)
 
 
@@ -159,6 +176,20 @@ def _parser() -> argparse.ArgumentParser:
         help="Image of control planes, and of shutdown managers beside sidecars.",
     )
     add("--envoy-image", metavar="IMAGE", help="Image of sidecars whose Pods name none.")
+    add(
+        "--concurrency",
+        type=int,
+        metavar="NUMBER",
+        help="How many ManagedResources are applied at the same time; of installations there is"
+        " one each.",
+    )
+    add(
+        "--sync-period",
+        metavar="DURATION",
+        help="How often ManagedResources are checked without an event.",
+    )
+    for name in _NOT_OFFERED:
+        add(name, nargs="?", const=True, default=False, type=switch, help=argparse.SUPPRESS)
     add("--log-level", choices=_LEVELS, metavar="LEVEL", help=f"{', '.join(_LEVELS)}.")
     add(
         "--log-format",

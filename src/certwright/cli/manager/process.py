@@ -84,6 +84,8 @@ def configuration_of(
         "--leader-election-resource-name": LEASE if options.config is None else None,
         "--leader-election-namespace": options.leader_namespace,
         "--log-level": options.log_level,
+        "--max-concurrent-workers": options.concurrency,
+        "--sync-period": options.sync_period,
         **_switches(options.operators),
     }
     flags = {name: value for name, value in given.items() if value is not None}

@@ -30,6 +30,7 @@ from certwright.kube.kinds import (
 )
 from certwright.operators.certmanager.engine.gates import CERTIFICATE
 from certwright.operators.certmanager.engine.removal import CHALLENGE, ISSUER
+from certwright.operators.certmanager.overlays.monitors import GROUP as MONITORING
 from certwright.runtime import PolicyRule, allow
 
 _KEPT: Final = (
@@ -37,6 +38,8 @@ _KEPT: Final = (
     Role, RoleBinding, ClusterRole, ClusterRoleBinding, CustomResourceDefinition,
     MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
 )  # fmt: skip
+_MONITORS: Final = ("servicemonitors", "podmonitors", "prometheusrules")
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete")
 _COUNTED: Final = (
     Secret, Pod, PersistentVolumeClaim, StatefulSet, DaemonSet, Job, CronJob, Ingress, ISSUER,
     CHALLENGE,
@@ -47,7 +50,9 @@ _COUNTED: Final = (
 def own_rules() -> Iterator[PolicyRule]:
     """Yield what the operator needs besides the rules that it grants."""
     for kind in _KEPT:
-        yield allow(kind, "get", "list", "watch", "create", "update", "patch", "delete")
+        yield allow(kind, *_VERBS)
+    for plural in _MONITORS:
+        yield PolicyRule(MONITORING.partition("/")[0], plural, _VERBS)
     for kind in _COUNTED:
         yield allow(kind, "list")
     yield allow(CustomResourceDefinition, "patch", subresource="status")

@@ -20,9 +20,11 @@ from certwright.keep.preview import KeptPreview
 from certwright.kube import Object
 from certwright.operators.certmanager.engine.migration import migrations
 from certwright.operators.certmanager.engine.observed import Observed
-from certwright.operators.certmanager.engine.plan import InstallPlan, after_failure
+from certwright.operators.certmanager.engine.plan import InstallPlan
 from certwright.operators.certmanager.engine.planner import make_plan, surplus_of
 from certwright.operators.certmanager.engine.port import InstallKind, Source, refs_of
+from certwright.operators.certmanager.engine.secretview import SecretReader
+from certwright.operators.certmanager.engine.steps import PREREQUISITES, UPWARDS
 from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.operator import CLAIMANT_NAMES
 from certwright.operators.certmanager.redhat.kind import FIELD_MANAGER
@@ -65,14 +67,15 @@ async def preview(
     before = kind.previous(resource)
     marks = Marks.of(GROUP, FIELD_MANAGER, CLAIMANT_NAMES)
     kept = KeptPreview(client, marks, resource.key, refs_of(before.inventory))
-    view = ClusterView(kept, client, clock)
-    plan = await make_plan(source, view, before, after_failure(request, before))
+    view = ClusterView(kept, client, clock, SecretReader(client))
+    plan = await make_plan(source, view, resource.key, before, request)
     seen = await view.observe(plan.wanted)
     changes = ChangeSet()
     if not plan.halted:
-        changes = await kept.apply(plan.wanted.objects, on_entry)
+        steps = PREREQUISITES if plan.blocked else UPWARDS
+        changes = await kept.apply(plan.wanted.of(*steps), on_entry)
         surplus = surplus_of(plan.wanted, before.inventory)
-        if surplus and not plan.wanted.problems:
+        if surplus and not plan.wanted.problems and not plan.blocked:
             changes |= await kept.delete(surplus, on_entry)
     migrated = migrations(seen.definitions, plan.wanted.versions)
     older = before.installed or plan.course.older

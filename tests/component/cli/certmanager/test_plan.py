@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 from tests.component.operators.certmanager.conftest import V119, V120, V121, Installing
 
-from certwright.apply import Action
+from certwright.api.certmanagers import CertManagerInstallation
+from certwright.apply import Action, Declared
 from certwright.bundles.catalogue import load
 from certwright.bundles.sources import BundleSet
+from certwright.cli.apply.results import differences
 from certwright.cli.certmanager.adopt import (
     consequences,
     installer_of,
@@ -17,6 +19,7 @@ from certwright.cli.certmanager.adopt import (
 )
 from certwright.cli.certmanager.inputs import Asked, decoded, read_cluster
 from certwright.cli.certmanager.plan import headline, note_lines, problem_lines
+from certwright.cli.options import Output
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Deployment, Namespace
 from certwright.operators.certmanager.preview import InstallPreview, restarted
@@ -27,6 +30,7 @@ from certwright.testkit.actors.certmanager import (
     PlayedCertManager,
     small_release,
 )
+from certwright.testkit.builders import secret
 
 _REFUSED = f"cert-manager {V120} cannot be installed as it is asked"
 
@@ -130,6 +134,37 @@ async def test_what_stands_in_the_way(
     assert not found.changes.changed
     stays = f"cert-manager {V119} stays: what is asked for cannot be installed"
     assert headline(found) in {stays, f"nothing would be changed: {_REFUSED}"}
+
+
+async def test_the_secret_with_which_images_are_pulled_is_part_of_the_plan(
+    installing: Installing,
+) -> None:
+    kind = CertManagerInstallation.resource
+    spec = {"version": V121, "pullSecret": {"name": "my", "namespace": "default"}}
+    head = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": {"name": "default"}}
+    asked = decoded({**head, "spec": spec}, "file")
+    without = await planned(installing, asked)
+    [problem] = problem_lines(without)
+    assert problem.startswith("PullSecretMissing: ")
+    assert not [name for name in actions(without) if name.startswith("Deployment")]
+    await installing.cluster.create(secret("my", {"k": "hidden"}, namespace="default"))
+    found = await planned(installing, asked)
+    assert list(problem_lines(found)) == []
+    assert actions(found)["Secret my"] is Action.CREATED
+    assert "hidden" not in differences(found.changes, Output.TABLE)
+    pods = [one.obj["spec"]["template"]["spec"] for one in deployments(found)]
+    assert [pod["imagePullSecrets"] for pod in pods] == [[{"name": "my"}]] * 3
+
+
+def deployments(found: InstallPreview) -> list[Declared]:
+    return [one for one in found.plan.wanted.objects if one.ref.kind == "Deployment"]
+
+
+async def test_flags_that_other_objects_follow_are_noted(installing: Installing) -> None:
+    zone = {"containerArgOverrides": {"webhook": {"secure-port": 6443, "v": 4}}}
+    asked = decoded(installing.resource(version=V121, dangerZone=zone), "file")
+    [note] = note_lines(await planned(installing, asked))
+    assert note.startswith("--secure-port of the webhook concerns other objects as well")
 
 
 async def install_with_helm(installing: Installing) -> None:

@@ -15,13 +15,33 @@ from tests.component.operators.certmanager.conftest import (
 
 from certwright.cli.controllers import built_controllers
 from certwright.client import Client, Request, Response, Transport
-from certwright.kube.kinds import Namespace, Service
+from certwright.kube import JsonObject, Resource
+from certwright.kube.kinds import CustomResourceDefinition, Namespace, Service
 from certwright.operators.certmanager.grants import operand_rules
 from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
 from certwright.runtime import Manager, policy_rules
 
 ACCOUNT = "system:serviceaccount:default:installer"
 WEBHOOK = "cert-manager/cert-manager-webhook"
+
+
+MONITOR = Resource("monitoring.coreos.com", "v1", "ServiceMonitor", "servicemonitors")
+
+
+def monitor_definition() -> JsonObject:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {"name": MONITOR.version, "served": True, "storage": True}
+    return {
+        "apiVersion": CustomResourceDefinition.api_version,
+        "kind": CustomResourceDefinition.kind,
+        "metadata": {"name": f"{MONITOR.plural}.{MONITOR.group}"},
+        "spec": {
+            "group": MONITOR.group,
+            "scope": "Namespaced",
+            "names": {"kind": MONITOR.kind, "plural": MONITOR.plural, "singular": "servicemonitor"},
+            "versions": [{**version, "schema": {"openAPIV3Schema": schema}}],
+        },
+    }
 
 
 class Acting:
@@ -61,13 +81,15 @@ async def test_its_rules_are_enough_for_a_whole_life(installing: Installing) -> 
     subject = {"kind": "ServiceAccount", "name": "installer", "namespace": "default"}
     binding = {"roleRef": {**reference, "name": "installer"}, "subjects": [subject]}
     await cluster.create({**head, "kind": "ClusterRoleBinding", **binding})
-    await installing.declare(version=V120)
+    await cluster.install(monitor_definition())
+    await installing.declare(version=V120, serviceMonitor={})
     acting = Acting(cluster.server.transport())
     manager = Manager(Client(acting, clock=cluster.clock), [operator], clock=cluster.clock)
     async with asyncio.TaskGroup() as group:
         running = group.create_task(manager.run())
         await asyncio.sleep(60)
         assert (await installing.status())["installedVersion"] == V120
+        assert await installing.find(MONITOR, "cert-manager/cert-manager") is not None
         await cluster.delete(Service, WEBHOOK)
         await installing.change(version=V121)
         await asyncio.sleep(120)

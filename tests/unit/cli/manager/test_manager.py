@@ -73,9 +73,18 @@ def test_a_file_says_what_no_flag_says(tmp_path: Path) -> None:
     assert not other.leader_election.leader_elect
 
 
+def test_how_often_and_how_much_at_once() -> None:
+    found = configured("--operators", "managedresource", "--concurrency=3", "--sync-period", "2h")
+    managed = found.controllers.managed_resource
+    assert (managed.concurrent_syncs, managed.sync_period.total_seconds()) == (3, 7200)
+    assert parse(["--metrics-secure=false", "--dry-run=false"]) == ManagerOptions()
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["--metrics-secure"], "--metrics-secure: metrics are served without TLS"),
+        (["--dry-run"], "--dry-run: a process that writes nothing keeps nothing"),
         (["--operators", "certmanger"], "certmanger; there are managedresource"),
         (["--operators", ""], "nothing; there are"),
         (["--enable-leader-election=maybe"], "neither true nor false"),

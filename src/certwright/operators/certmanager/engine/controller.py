@@ -18,12 +18,9 @@ from certwright.operators.certmanager.engine.gates import EVIDENCE_SECONDS, Find
 from certwright.operators.certmanager.engine.migration import migrate, migrations
 from certwright.operators.certmanager.engine.plan import (
     InstallPlan,
-    after_failure,
     labels_of,
     seen_report,
     unread,
-    with_copy,
-    with_pull_secret,
 )
 from certwright.operators.certmanager.engine.planner import make_plan, surplus_of
 from certwright.operators.certmanager.engine.port import (
@@ -122,11 +119,7 @@ class InstallController(Generic[T]):
         self, ctx: Context, obj: T, before: Previous, request: InstallRequest
     ) -> InstallReport:
         """Read, decide, and take the steps there are to take."""
-        secret = await self._view.pull_secret(obj.key, request)
-        wish = with_pull_secret(after_failure(request, before), secret)
-        plan = await make_plan(self._source, self._view, before, wish)
-        copied = with_copy(plan.wanted, secret)
-        plan = replace(plan, wanted=copied, pull_secret=secret, asked=request.version)
+        plan = await make_plan(self._source, self._view, obj.key, before, request)
         wanted = plan.wanted
         refs = [one.ref for one in wanted.objects]
         inventory = StatusInventory(ctx, obj, before.inventory, refs)

@@ -8,7 +8,13 @@ from dataclasses import replace
 from typing import Final
 
 from certwright.apply import ObjectRef
-from certwright.operators.certmanager.engine.plan import InstallPlan
+from certwright.kube import Key
+from certwright.operators.certmanager.engine.plan import (
+    InstallPlan,
+    after_failure,
+    with_copy,
+    with_pull_secret,
+)
 from certwright.operators.certmanager.engine.port import Previous, Source, SourceError, refs_of
 from certwright.operators.certmanager.engine.preflight import preflight
 from certwright.operators.certmanager.engine.steps import Wanted, course
@@ -19,9 +25,22 @@ NEVER_PRUNED: Final = frozenset({"CustomResourceDefinition", "Namespace"})
 
 
 async def make_plan(
+    source: Source, view: ClusterView, owner: Key, before: Previous, request: InstallRequest
+) -> InstallPlan:
+    """Decide what to work towards: what is requested, or what runs if that must not change.
+
+    *owner* is the custom resource that requests it.
+    """
+    secret = await view.pull_secret(owner, request)
+    wish = with_pull_secret(after_failure(request, before), secret)
+    plan = await _plan(source, view, before, wish)
+    copied = with_copy(plan.wanted, secret)
+    return replace(plan, wanted=copied, pull_secret=secret, asked=request.version)
+
+
+async def _plan(
     source: Source, view: ClusterView, before: Previous, request: InstallRequest
 ) -> InstallPlan:
-    """Decide what to work towards: what is requested, or what runs if that must not change."""
     wanted = source.wanted(request)
     around, wanted, foreign = await view.surroundings(
         request, wanted, before, source.window(request.version), source.versions

@@ -1,12 +1,12 @@
-"""Single Secrets, watched by name: no others are read, however many there are."""
+"""Single Secrets, by name: no others are read, however many there are."""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
-from certwright.client import TransportError
-from certwright.kube import ApiError, Key
+from certwright.client import Client, TransportError
+from certwright.kube import ApiError, Key, NotFound
 from certwright.kube.kinds import Secret
 from certwright.operators.certmanager.engine.pullsecret import (
     ABSENT,
@@ -22,6 +22,47 @@ from certwright.runtime.cache.cache import StoreHandle
 
 READ_SECONDS: Final = 15.0
 """How long a Secret may take to be read."""
+
+
+class Secrets(Protocol):
+    """Reads the Secret with which images are pulled, and where it is copied from."""
+
+    async def pull_secret(self, owner: Key, rule: PullSecret, namespace: str) -> PullSecretDecision:
+        """Return what to do about the Secret with which the images of *owner* are pulled."""
+        ...
+
+    def forget(self, owner: Key) -> None:
+        """Stop watching for a custom resource that is gone."""
+        ...
+
+
+class SecretReader:
+    """Reads them once, from anywhere: for previews."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def pull_secret(
+        self, _owner: Key, rule: PullSecret, namespace: str
+    ) -> PullSecretDecision:
+        """Return what to do about the Secret with which images are pulled."""
+        found = await self._read(Key(namespace, rule.name))
+        origin = ABSENT
+        if is_copied(rule, namespace):
+            origin = await self._read(Key(rule.source_namespace, rule.name))
+        return decide(rule, namespace, found, origin)
+
+    def forget(self, _owner: Key) -> None:
+        """Do nothing: nothing is watched."""
+
+    async def _read(self, key: Key) -> FoundSecret:
+        try:
+            found = await self._client.get(Secret, key)
+            return FoundSecret(Availability.PRESENT, found)
+        except NotFound:
+            return ABSENT
+        except (ApiError, TransportError) as error:
+            return _unreadable(key, error)
 
 
 @dataclass(slots=True)
@@ -70,7 +111,7 @@ class SecretView:
             problem = f"the Secret {key} could not be read within {READ_SECONDS:g} s"
             return FoundSecret(Availability.UNREADABLE, problem=problem)
         except (ApiError, TransportError, BadObject) as error:
-            return FoundSecret(Availability.UNREADABLE, problem=f"the Secret {key}: {error}")
+            return _unreadable(key, error)
         finally:
             watched.told = True
 
@@ -88,3 +129,7 @@ class SecretView:
 
         handle.listen(tell, own_writes=False)
         return watched
+
+
+def _unreadable(key: Key, error: Exception) -> FoundSecret:
+    return FoundSecret(Availability.UNREADABLE, problem=f"the Secret {key}: {error}")

@@ -16,7 +16,11 @@ from certwright.operators.certmanager.engine.observed import (
     ComponentState,
     version_names,
 )
-from certwright.operators.certmanager.render import InstallStep, RenderedObjects
+from certwright.operators.certmanager.render import (
+    InstallStep,
+    RenderedObjects,
+    StructuralFlag,
+)
 from certwright.operators.certmanager.request import Component, Problem
 
 UPWARDS: Final = tuple(InstallStep)
@@ -54,6 +58,8 @@ class Wanted:
     """The Deployment of each component that is wanted, also if a problem keeps it as it is."""
     helpers: tuple[ObjectRef, ...] = ()
     """Deployments besides these."""
+    structural: tuple[StructuralFlag, ...] = ()
+    """Flags of the request that other objects follow."""
 
     def of(self, *steps: InstallStep) -> tuple[Declared, ...]:
         """Return the objects of some steps."""
@@ -152,6 +158,7 @@ def wanted_of(rendered: RenderedObjects) -> Wanted:
         problems=rendered.problems,
         deployments={component_of(ref.name): ref for ref in named if not is_helper(ref.name)},
         helpers=tuple(ref for ref in named if is_helper(ref.name)),
+        structural=rendered.structural,
     )
 
 
