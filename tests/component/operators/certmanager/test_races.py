@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from copy import deepcopy
 from typing import Any, cast
 
 import pytest
@@ -215,13 +216,19 @@ async def test_only_the_holder_of_the_lease_writes(installing: Installing) -> No
             task.cancel()
 
 
+HELM_LABELS = {"app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": "cert-manager"}
+
+
 async def helm_installs(installing: Installing, version: str = V121) -> set[str]:
     """Let Helm install cert-manager; return the uids of its pods."""
     client = installing.cluster.client
     for one in small_release(version):
-        obj = {**one, "metadata": {**one["metadata"]}}
-        labels = {**obj["metadata"].get("labels", {}), "app.kubernetes.io/managed-by": "Helm"}
-        obj["metadata"]["labels"] = labels
+        obj = deepcopy(one)
+        parts = [obj["metadata"]]
+        if obj["kind"] == "Deployment":
+            parts.append(obj["spec"]["template"]["metadata"])
+        for part in parts:
+            part["labels"] = {**part.get("labels", {}), **HELM_LABELS}
         client.discovery.invalidate()
         await client.create(obj, field_manager="helm")
         await asyncio.sleep(0.1)
@@ -254,6 +261,19 @@ async def test_what_helm_installed_is_left_alone_until_it_is_adopted(
     assert (await installing.status())["installedVersion"] == V121
     marked = await installing.find(Deployment, "cert-manager/cert-manager")
     assert marked["metadata"]["annotations"]["operators.redhat.io/owner"] == "cluster"
+
+
+async def test_labels_that_helm_gave_to_pods_go_with_the_pods(installing: Installing) -> None:
+    await helm_installs(installing, V120)
+    await installing.declare(version=V120, adopt=True)
+    await installing.until_available()
+    deployment = "cert-manager/cert-manager-webhook"
+    template = (await installing.find(Deployment, deployment))["spec"]["template"]
+    assert template["metadata"]["labels"].items() >= HELM_LABELS.items()
+    await installing.change(version=V121)
+    await installing.until_available()
+    template = (await installing.find(Deployment, deployment))["spec"]["template"]
+    assert not set(template["metadata"]["labels"]) & set(HELM_LABELS)
 
 
 @pytest.mark.scenario("CMD-67")

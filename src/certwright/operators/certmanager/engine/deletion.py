@@ -17,6 +17,8 @@ from certwright.kube import ApiError, Object
 from certwright.runtime import Context
 
 CONFIGURATIONS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+REGISTRATIONS: Final = (*CONFIGURATIONS, "APIService")
+"""What lets the API server ask others: it goes first, and must not outlive what answers."""
 POD_SECONDS: Final = 60.0
 """How long pods that are going hold up the deletion of what they need."""
 
@@ -78,7 +80,7 @@ async def delete_in_order(
             done |= await installer.delete(ctx, obj, inventory, only=part, rules=rules)
         ours = set(group)
         pending = [one for one in not_gone(done) if one.ref in ours]
-        registers = group[0].kind in CONFIGURATIONS
+        registers = group[0].kind in REGISTRATIONS
         going = any(one.action is Action.BLOCKED for one in pending)
         if pending and (registers or (going and patient)):
             break

@@ -51,7 +51,7 @@ async def _plan(
     around = replace(around, definitions=definitions, installed=before.installed)
     obstacles = preflight(request, wanted, way, around)
     if not obstacles:
-        wanted = wanted.in_any_order(seen.deployments).with_authorities(seen.lost_authorities)
+        wanted = wanted.sparing_pods(seen.deployments).with_authorities(seen.lost_authorities)
         return InstallPlan(request, wanted, way, around=around)
     halted = InstallPlan(request, wanted, way, obstacles, halted=True, around=around)
     if not way.staged or not all(one.reason.concerns_version for one in obstacles):

@@ -29,10 +29,13 @@ from certwright.kube.kinds import (
     Service,
     StatefulSet,
 )
-from certwright.operators.certmanager.engine.deletion import delete_in_order, not_gone
+from certwright.operators.certmanager.engine.deletion import (
+    REGISTRATIONS,
+    delete_in_order,
+    not_gone,
+)
 from certwright.operators.certmanager.engine.gates import CERTIFICATE
 from certwright.operators.certmanager.engine.port import Remains, refs_of
-from certwright.operators.certmanager.overlays.bundlecopy import REGISTRATIONS
 from certwright.operators.certmanager.request import DeletionPolicy
 from certwright.runtime import Context
 
@@ -71,7 +74,7 @@ def parts_of(refs: Iterable[ObjectRef]) -> Parts:
     """Divide an inventory."""
     found: dict[str, list[ObjectRef]] = {"r": [], "d": [], "n": [], "o": []}
     for ref in refs:
-        if ref.kind in (*REGISTRATIONS, "APIService"):
+        if ref.kind in REGISTRATIONS:
             found["r"].append(ref)
         elif ref.kind == "CustomResourceDefinition":
             found["d"].append(ref)

@@ -14,6 +14,7 @@ from certwright.kube import JsonObject
 from certwright.operators.certmanager.engine.observed import (
     VERSION_ANNOTATION,
     ComponentState,
+    first_container,
     version_names,
 )
 from certwright.operators.certmanager.render import (
@@ -38,6 +39,9 @@ DOWNWARDS: Final = (
 """The way back to an older version."""
 PREREQUISITES: Final = (InstallStep.NAMESPACE, InstallStep.DEFINITIONS, InstallStep.ROLES)
 """What all components need."""
+HELM_LABELS: Final = ("app.kubernetes.io/managed-by", "helm.sh/chart")
+"""What charts add to all that they install, pods included."""
+_POD: Final = ("spec", "template")
 WITHOUT_REGISTRATIONS: Final = tuple(s for s in UPWARDS if s is not InstallStep.REGISTRATIONS)
 
 COMPONENT_OF: Final = {
@@ -85,14 +89,15 @@ class Wanted:
         """The versions of each kind that its definition lists, by the definition's name."""
         return {str(one["metadata"]["name"]): version_names(one) for one in self.definitions}
 
-    def in_any_order(self, deployments: Mapping[Component, JsonObject]) -> "Wanted":
-        """Return the same with arguments left as they are where only their order differs.
+    def sparing_pods(self, deployments: Mapping[Component, JsonObject]) -> "Wanted":
+        """Return the same without what would replace pods though it means the same.
 
-        Another order means the same, and restoring it would replace the pods.
+        Arguments are left as they are where only their order differs, and labels that Helm gave
+        to pods stay as long as their image does.
         """
         found = {self.deployments[component]: one for component, one in deployments.items()}
         steps = {
-            step: tuple(_in_any_order(one, found.get(one.ref)) for one in objects)
+            step: tuple(_sparing_pods(one, found.get(one.ref)) for one in objects)
             for step, objects in self.steps.items()
         }
         return replace(self, steps=steps)
@@ -181,18 +186,31 @@ def _marked(one: Declared, version: str) -> Declared:
     return Declared({**one.obj, "metadata": {**metadata, "annotations": annotations}}, one.rules)
 
 
-def _in_any_order(one: Declared, live: JsonObject | None) -> Declared:
+def _sparing_pods(one: Declared, live: JsonObject | None) -> Declared:
     if live is None:
         return one
-    wanted, found = _arguments(one.obj), _arguments(live)
-    paths = tuple(
-        ("spec", "template", "spec", "containers", name, "args")
-        for name, args in wanted.items()
-        if args != found.get(name) and sorted(args) == sorted(found.get(name) or ())
-    )
+    paths = (*_other_orders(one.obj, live), *_labels_of_helm(one.obj, live))
     if not paths:
         return one
     return Declared(one.obj, replace(one.rules, ignored=(*one.rules.ignored, *paths)))
+
+
+def _other_orders(wanted: JsonObject, live: JsonObject) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of arguments that differ only in their order."""
+    found = _arguments(live)
+    for name, args in _arguments(wanted).items():
+        if args != found.get(name) and sorted(args) == sorted(found.get(name) or ()):
+            yield (*_POD, "spec", "containers", name, "args")
+
+
+def _labels_of_helm(wanted: JsonObject, live: JsonObject) -> Iterator[tuple[str, ...]]:
+    """Yield the paths of labels that Helm gave to pods which have the wanted image already."""
+    if first_container(wanted).get("image") != first_container(live).get("image"):
+        return  # the pods are replaced anyway
+    labels = [one["spec"]["template"]["metadata"].get("labels") or {} for one in (wanted, live)]
+    for name in HELM_LABELS:
+        if name in labels[1] and labels[0].get(name) != labels[1][name]:
+            yield (*_POD, "metadata", "labels", name)
 
 
 def _with_authorities(one: Declared, bundles: Sequence[str]) -> Declared:
