@@ -3,10 +3,9 @@
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from certwright.bundles.bundle import Bundle
 from certwright.bundles.catalogue import Catalogue
 from certwright.bundles.errors import BundleError, BundleMissing
-from certwright.bundles.sources import BundleSet
+from certwright.bundles.sources import BundleSet, PackedBundle
 from certwright.operators.certmanager.engine.port import SourceError
 from certwright.operators.certmanager.engine.steps import Wanted, wanted_of
 from certwright.operators.certmanager.render import render
@@ -25,8 +24,7 @@ class BundleSource:
         self._bundles = bundles
         self._catalogue = catalogue
         self._default = default
-        self._bundle: tuple[object, Bundle] | None = None
-        self._wanted: list[tuple[InstallRequest, str, Wanted]] = []
+        self._wanted: list[tuple[InstallRequest, PackedBundle, Wanted]] = []
 
     @property
     def default(self) -> str:
@@ -51,26 +49,18 @@ class BundleSource:
         """Return the objects of a request; `SourceError` if they cannot be had."""
         if request.naming is Naming.V0_10:
             return wanted_of(layout(request))
+        bundles = self._bundles()
+        packed = bundles.packed.get(request.version)
+        for asked, rendered, known_wanted in self._wanted:
+            if asked == request and rendered is packed:
+                return known_wanted
         try:
-            bundle = self._get(request.version)
+            bundle = bundles.get(request.version)
         except BundleMissing as error:
             known = request.version in self._catalogue.versions
             raise SourceError(error.reason if known else UNSUPPORTED, str(error)) from error
         except BundleError as error:
             raise SourceError(error.reason, str(error)) from error
-        for asked, digest, known_wanted in self._wanted:
-            if asked == request and digest == bundle.digest:
-                return known_wanted
         wanted = wanted_of(render(request, bundle, self._catalogue))
-        self._wanted = [*self._wanted[-1:], (request, bundle.digest, wanted)]
+        self._wanted = [*self._wanted[-1:], (request, bundles.packed[request.version], wanted)]
         return wanted
-
-    def _get(self, version: str) -> Bundle:
-        """Return a bundle; the last one is kept unpacked."""
-        bundles = self._bundles()
-        packed = bundles.packed.get(version)
-        if self._bundle is not None and packed is not None and self._bundle[0] is packed:
-            return self._bundle[1]
-        bundle = bundles.get(version)
-        self._bundle = (packed, bundle)
-        return bundle

@@ -8,6 +8,7 @@ from tests.component.operators.certmanager.conftest import (
     V120,
     V121,
     Installing,
+    named,
     packed,
 )
 
@@ -15,6 +16,7 @@ from certwright.apply import ObjectRef
 from certwright.client import Selection
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import (
+    ClusterRole,
     CustomResourceDefinition,
     Deployment,
     Pod,
@@ -132,6 +134,32 @@ async def test_what_the_new_version_does_not_have_is_pruned(installing: Installi
     listed = (await installing.status())["inventory"]
     assert not [one for one in listed if "tokenrequest" in one]
     assert sorted(await installing.events("PrunedRole")) == [f"Pruned Role: {TOKENS}"]
+
+
+async def test_roles_allow_what_the_old_pods_need_until_they_are_gone(
+    installing: Installing,
+) -> None:
+    name = "cert-manager-controller-issuers"
+
+    def narrow(objects: list[JsonObject]) -> None:
+        del named(objects, name, "ClusterRole")["rules"][0]
+
+    async def rules() -> list[JsonObject]:
+        found: list[JsonObject] = (await installing.find(ClusterRole, name))["rules"]
+        return found
+
+    await installing.installed(V120)
+    before = await rules()
+    installing.bundles = {**installing.bundles, V121: packed(V121, narrow)}
+    pods = {f"*controller:{V121}": PodPlay(ready=40)}
+    installing.played.play = replace(installing.played.play, pods=pods)
+    await installing.change(version=V121)
+    await installing.advance(30)
+    assert (await versions(installing))["controller"] == V121
+    assert [rule for rule in before if rule not in await rules()] == []
+    await installing.until_available()
+    assert await rules() == before[1:]
+    assert (await installing.advance(600)).writes == 0
 
 
 async def test_an_upgrade_takes_few_writes(installing: Installing) -> None:

@@ -132,17 +132,24 @@ class InstallController(Generic[T]):
             report = await self._report(before, plan, inventory, [], [])
             return replace(report, unmigrated=tuple(unmigrated))
         done: list[Change] = []
-        findings = []
+        findings, meanwhile = [], plan.meanwhile
         for steps in plan.course.parts(cautious=plan.cautious):
             if not await self._may_begin(plan, steps, findings, done):
                 break
             changes = await self._installer.install(
-                ctx, obj, inventory, wanted.of(*steps), options=NO_PRUNE, part=steps[0]
+                ctx, obj, inventory, meanwhile.of(*steps), options=NO_PRUNE, part=steps[0]
             )
             self._record(ctx, obj, changes)
             done += changes.done.all.entries
             findings += await self._judge(wanted, steps)
         works = len(findings) == len(UPWARDS) and all(finding.passed for finding in findings)
+        if works and meanwhile is not wanted:
+            roles = wanted.of(InstallStep.ROLES)
+            changes = await self._installer.install(
+                ctx, obj, inventory, roles, options=NO_PRUNE, part=InstallStep.ROLES
+            )
+            self._record(ctx, obj, changes)
+            done += changes.done.all.entries
         if works or (plan.cautious and not plan.course.staged and not plan.blocked):
             done += await self._prune(ctx, obj, wanted, inventory)
         return await self._report(before, plan, inventory, done, findings)

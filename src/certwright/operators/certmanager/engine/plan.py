@@ -37,6 +37,13 @@ class InstallPlan:
     """The version that is requested, if another one is installed."""
     around: Surroundings = NOTHING_AROUND
     pull_secret: PullSecretDecision | None = None
+    older: Wanted | None = None
+    """What is wanted of the version that runs while another one is on its way."""
+
+    @property
+    def meanwhile(self) -> Wanted:
+        """What is wanted until all pods are those of the wanted version."""
+        return self.wanted if self.older is None else self.wanted.with_rules_of(self.older)
 
     @property
     def cautious(self) -> bool:

@@ -17,7 +17,7 @@ from certwright.operators.certmanager.engine.plan import (
 )
 from certwright.operators.certmanager.engine.port import Previous, Source, SourceError, refs_of
 from certwright.operators.certmanager.engine.preflight import preflight
-from certwright.operators.certmanager.engine.steps import Wanted, course
+from certwright.operators.certmanager.engine.steps import StepOrder, Wanted, course
 from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.request import InstallRequest
 
@@ -52,7 +52,8 @@ async def _plan(
     obstacles = preflight(request, wanted, way, around)
     if not obstacles:
         wanted = wanted.sparing_pods(seen.deployments).with_authorities(seen.lost_authorities)
-        return InstallPlan(request, wanted, way, around=around)
+        older = _older(source, request, way)
+        return InstallPlan(request, wanted, way, around=around, older=older)
     halted = InstallPlan(request, wanted, way, obstacles, halted=True, around=around)
     if not way.staged or not all(one.reason.concerns_version for one in obstacles):
         return halted
@@ -66,6 +67,16 @@ async def _plan(
     if unchanged.staged or running.problems:
         return halted
     return InstallPlan(kept, running, unchanged, obstacles, around=around)
+
+
+def _older(source: Source, request: InstallRequest, way: StepOrder) -> Wanted | None:
+    """Return what is wanted of the version that runs; None if that is the same or not known."""
+    if not way.staged:
+        return None
+    try:
+        return source.wanted(replace(request, version=way.older))
+    except SourceError:
+        return None
 
 
 def surplus_of(wanted: Wanted, listed: Sequence[str]) -> list[ObjectRef]:

@@ -4,6 +4,7 @@ Steps are derived anew in each pass from what is wanted and what is observed. A 
 in the middle of an upgrade finds the objects of finished steps as they should be, and goes on.
 """
 
+import operator
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -116,6 +117,18 @@ class Wanted:
         }
         return replace(self, steps=steps)
 
+    def with_rules_of(self, older: "Wanted") -> "Wanted":
+        """Return the same with roles that also allow what another version needs.
+
+        As long as its pods run they go on with their work.
+        """
+        before = {one.ref: one.obj.get("rules") or () for one in older.of(InstallStep.ROLES)}
+        roles = self.of(InstallStep.ROLES)
+        widened = tuple(_with_rules(one, before.get(one.ref, ())) for one in roles)
+        if all(map(operator.is_, roles, widened)):
+            return self
+        return replace(self, steps={**self.steps, InstallStep.ROLES: widened})
+
     def without(self, refs: Container[ObjectRef]) -> "Wanted":
         """Return the same without some objects, which others provide."""
         steps = {
@@ -222,6 +235,12 @@ def _with_authorities(one: Declared, bundles: Sequence[str]) -> Declared:
         for webhook, bundle in zip(webhooks, bundles, strict=True)
     ]
     return Declared({**one.obj, "webhooks": trusted}, one.rules)
+
+
+def _with_rules(one: Declared, rules: Sequence[JsonObject]) -> Declared:
+    own = one.obj.get("rules") or []
+    more = [rule for rule in rules if rule not in own]
+    return Declared({**one.obj, "rules": [*own, *more]}, one.rules) if own and more else one
 
 
 def _arguments(deployment: JsonObject) -> dict[str, list[str]]:
