@@ -8,6 +8,7 @@ import signal
 import stat
 import sys
 import termios
+from base64 import b64decode
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 
 from certwright.api.certmanager import CertificateRequest
+from certwright.api.certmanagerdeployments import CertManagerDeployment
 from certwright.api.managedresources import ManagedResource
 from certwright.client import (
     Client,
@@ -34,8 +36,11 @@ from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.managed import wait_until_healthy
 from certwright.testkit.controlplane.component import free_ports
 
+CMD = CertManagerDeployment.resource
 MANAGED = ManagedResource.resource
 SECONDS = 30
+UP = ("up", "--no-cert-manager")
+"""Starts faster, and most tests need no cert-manager."""
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
 
 
@@ -54,7 +59,7 @@ async def test_the_whole_visit(
     elsewhere = [folder for folder in folders if Path(folder) != bin_folder]
     monkeypatch.setenv("PATH", os.pathsep.join(elsewhere))
     kubeconfig = tmp_path / "kubeconfig"
-    up = await start("up", examples / "greeting.py", "--kubeconfig", "kubeconfig")
+    up = await start(*UP, examples / "greeting.py", "--kubeconfig", "kubeconfig")
     await up.line("kubectl create deployment web")
     greeting = list(up.lines)
     assert len(greeting) == 6
@@ -86,7 +91,7 @@ async def test_the_whole_visit(
 async def test_without_controllers_there_is_a_cluster_to_play_with(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    up = await start("up")
+    up = await start(*UP)
     line = await up.line("export KUBECONFIG=")
     await up.line("create deployment web")
     assert "controllers: none (certwright up my_file.py)" in up.lines[0]
@@ -111,7 +116,7 @@ async def test_no_samples_if_asked_for(
 ) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     words = ("--no-samples", "--kubeconfig", kubeconfig)
-    up = await start("up", examples / "greeting.py", *words)
+    up = await start(*UP, examples / "greeting.py", *words)
     await up.line("create deployment web")
     assert "samples: 0" in up.lines[0]
     async with connect(kubeconfig=kubeconfig) as client:
@@ -130,7 +135,7 @@ async def test_a_sample_that_is_refused_stops_no_other(
         "---\n{apiVersion: demo.certwright.dev/v1, kind: Greeting, metadata: {name: fine}}\n",
         "utf-8",
     )
-    up = await start("up", examples / "greeting.py", "--samples", "samples.yaml")
+    up = await start(*UP, examples / "greeting.py", "--samples", "samples.yaml")
     await up.line("~ changed   Greeting default/fine  status.kept: 1")
     await up.end(signal.SIGINT)
     assert "sample Greeting many was refused: " in up.text
@@ -145,7 +150,7 @@ async def test_a_file_that_exists_is_left_alone(
 ) -> None:
     precious = tmp_path / "precious"
     precious.write_text("my own", "utf-8")
-    up = await start("up", "--kubeconfig", "precious")
+    up = await start(*UP, "--kubeconfig", "precious")
     assert await up.end() == 2
     assert up.lines == [
         "error: --kubeconfig: precious exists; name a new file, because it is deleted at the end"
@@ -155,7 +160,7 @@ async def test_a_file_that_exists_is_left_alone(
 
 
 async def test_a_folder_that_does_not_exist_is_named(start: Callable[..., Awaitable[Any]]) -> None:
-    up = await start("up", "--kubeconfig", "nowhere/kubeconfig")
+    up = await start(*UP, "--kubeconfig", "nowhere/kubeconfig")
     assert await up.end() == 2
     assert up.lines == [
         "error: --kubeconfig: cannot write nowhere/kubeconfig: No such file or directory"
@@ -176,7 +181,7 @@ async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(
     (tmp_path / "crashing.yaml").write_text(
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "utf-8"
     )
-    up = await start("up", "crashing.py")
+    up = await start(*UP, "crashing.py")
     await up.line("! event     ConfigMap default/a  ")
     assert "out of ideas" in up.text
     assert await up.end(signal.SIGINT) == 0
@@ -188,7 +193,7 @@ async def test_a_controller_that_crashes_is_visible_and_the_visit_goes_on(
 async def test_an_interrupted_start_leaves_nothing_behind(
     start: Callable[..., Awaitable[Any]], tmp_path: Path, ending: IntEnum, codes: set[int]
 ) -> None:
-    up = await start("up", "--kubeconfig", "kubeconfig")
+    up = await start(*UP, "--kubeconfig", "kubeconfig")
     async with asyncio.timeout(30):
         while not (tmp_path / "kubeconfig").exists():
             await asyncio.sleep(0.001)
@@ -202,7 +207,7 @@ async def test_the_sample_managed_resource_and_what_to_try_with_it(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
     kubeconfig = tmp_path / "kubeconfig"
-    up = await start("up", "--kubeconfig", "kubeconfig")
+    up = await start(*UP, "--kubeconfig", "kubeconfig")
     suggested = [
         await up.line(part) for part in ("mr explain", "color", "delete", "suspend", "mr diff")
     ]
@@ -235,7 +240,7 @@ async def test_the_sample_managed_resource_and_what_to_try_with_it(
 async def test_without_managed_resources_if_asked_for(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    up = await start("up", "--no-managed-resources", "--kubeconfig", "kubeconfig")
+    up = await start(*UP, "--no-managed-resources", "--kubeconfig", "kubeconfig")
     await up.line("create deployment web")
     async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
         with pytest.raises(NotFound):
@@ -256,9 +261,38 @@ async def test_the_same_on_the_real_control_plane(
     assert stat.S_IMODE(kubeconfig.stat().st_mode) == 0o600
     async with connect(kubeconfig=kubeconfig) as client, asyncio.timeout(30):
         assert await output_of_a_pod(client) == b"hello\n"
+        await up.line("+ created   Secret default/sample-cert-tls")
+        issued = await client.get(Secret, Key("default", "sample-cert-tls"))
+        assert b"BEGIN CERTIFICATE" in b64decode(issued["data"]["tls.crt"])
     assert await up.end(signal.SIGINT) == 0
     assert not kubeconfig.exists()
     assert left_behind(tmp_path) == []
+
+
+async def test_the_sample_installation_and_what_to_try_with_it(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
+    up = await start("up", "--no-managed-resources", "--no-issuers", "--kubeconfig", "kubeconfig")
+    parts = ("explain", "check", "certificates", "clusterrole", "patch", "plan")
+    suggested = [await up.line(part) for part in parts]
+    assert all(line.startswith("  ") for line in suggested)
+    await up.line("~ changed   CertManagerDeployment cluster  Available: True (AsExpected)")
+    await up.line("+ created   Secret default/sample-cert-tls")
+    check = await start("cert-manager", "check", "--kubeconfig", "kubeconfig")
+    assert await check.end() == 0, check.text
+    version = suggested[4].partition('"version":"')[2].partition('"')[0]
+    async with connect(kubeconfig=tmp_path / "kubeconfig") as client, asyncio.timeout(SECONDS):
+        await client.patch(CMD, Key("", "cluster"), {"spec": {"version": version}})
+        while True:
+            status = (await client.get(CMD, Key("", "cluster")))["status"]
+            if status["installedVersion"] == version:
+                break
+            await asyncio.sleep(0.1)
+    plan = await start("cert-manager", "plan", "--kubeconfig", "kubeconfig")
+    assert await plan.end() == 0, plan.text
+    assert plan.lines[0] == f"cert-manager {version} stays"
+    assert await up.end(signal.SIGINT) == 0
+    assert "Traceback" not in up.text
 
 
 async def output_of_a_pod(client: Client) -> bytes:
@@ -288,7 +322,7 @@ async def output_of_a_pod(client: Client) -> bytes:
 async def test_the_sample_issuer_and_what_to_try_with_it(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    up = await start("up", "--no-managed-resources", "--kubeconfig", "kubeconfig")
+    up = await start(*UP, "--no-managed-resources", "--kubeconfig", "kubeconfig")
     suggested = [await up.line(part) for part in ("get caissuers", "cert inspect", "delete secret")]
     assert all(line.startswith("  ") for line in suggested)
     await up.line("event     CertificateRequest default/sample  Issued")
@@ -308,7 +342,7 @@ async def test_the_sample_issuer_and_what_to_try_with_it(
 async def test_roles_are_enforced_and_operators_have_accounts_of_their_own(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    up = await start("up", "--kubeconfig", "kubeconfig", "--no-samples")
+    up = await start(*UP, "--kubeconfig", "kubeconfig", "--no-samples")
     await up.line("create deployment web")
     config = load_config(tmp_path / "kubeconfig")
     jane = replace(config, impersonate=Impersonation(user="jane"))
@@ -356,7 +390,7 @@ async def test_a_controller_may_do_what_it_declares(
     (tmp_path / "curious.yaml").write_text(
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n", "utf-8"
     )
-    up = await start("up", "curious.py", "--no-managed-resources", "--no-issuers")
+    up = await start(*UP, "curious.py", "--no-managed-resources", "--no-issuers")
     line = await up.line("reconcile failed  controller=curious key=default/a")
     assert "secrets is forbidden" in line
     assert "system:serviceaccount:certwright:controllers" in line
@@ -366,7 +400,7 @@ async def test_a_controller_may_do_what_it_declares(
 async def test_without_issuers_if_asked_for(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    up = await start("up", "--no-issuers", "--kubeconfig", "kubeconfig")
+    up = await start(*UP, "--no-issuers", "--kubeconfig", "kubeconfig")
     await up.line("mr diff")
     async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
         with pytest.raises(NotFound):
@@ -376,7 +410,7 @@ async def test_without_issuers_if_asked_for(
 
 
 async def test_whoever_reads_no_further_sees_no_traceback(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", "from certwright.cli.main import main; main()", "up"]
+    words = [sys.executable, "-c", "from certwright.cli.main import main; main()", *UP]
     process = await asyncio.create_subprocess_shell(
         f"{shlex.join(words)} | head -1",
         cwd=tmp_path,
@@ -399,7 +433,7 @@ def web_deployment(replicas: int) -> dict[str, Any]:
 async def test_objects_port_and_kubeconfig_survive_a_restart(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    words = ("up", "--state", "kept", "--no-managed-resources", "--no-issuers")
+    words = (*UP, "--state", "kept", "--no-managed-resources", "--no-issuers")
     [port] = free_ports(1)  # the usual one may be that of another test in a moment
     up = await start(*words, "--port", port)
     line = await up.line("export KUBECONFIG=")
@@ -435,12 +469,12 @@ async def test_a_state_that_cannot_be_read_is_named(
     folder = tmp_path / "kept"
     folder.mkdir()
     (folder / "state.json").write_text("{", "utf-8")
-    up = await start("up", "--state", "kept")
+    up = await start(*UP, "--state", "kept")
     assert await up.end() == 2
     assert up.lines[0].startswith("error: --state: kept/state.json cannot be read: ")
     assert up.lines[0].endswith("remove it to start anew")
     assert (folder / "state.json").read_text("utf-8") == "{"
-    both = await start("up", "--state", "kept", "--real")
+    both = await start(*UP, "--state", "kept", "--real")
     assert await both.end() == 2
 
 
@@ -454,7 +488,7 @@ async def test_enter_shows_the_hints_again(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-c", "from certwright.cli.main import main; main()",
-        "up", "--no-issuers", cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs,
+        *UP, "--no-issuers", cwd=tmp_path, stdin=theirs, stdout=theirs, stderr=theirs,
         preexec_fn=at_a_terminal,
     )  # fmt: skip
     os.close(theirs)

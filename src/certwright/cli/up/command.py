@@ -48,6 +48,9 @@ def up(
     no_issuers: Annotated[
         bool, typer.Option("--no-issuers", help="Do not approve or sign CertificateRequests.")
     ] = False,
+    no_cert_manager: Annotated[
+        bool, typer.Option("--no-cert-manager", help="Do not install cert-manager.")
+    ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -74,8 +77,8 @@ def up(
     The server runs in this process and listens on 127.0.0.1; Ctrl-C ends it, and without --state
     nothing is kept. Only the kubeconfig it writes gives access. Workloads get pods, which are
     played: they become ready, and nothing runs in them. The ManagedResource operator and an issuer
-    run along, and CertificateRequests are approved; there is a sample of each, with commands to
-    try.
+    run along, CertificateRequests are approved, and cert-manager is installed, which is played as
+    well; there is a sample of each, with commands to try. With --real, the real cert-manager runs.
     """
     if real and (state or port):
         raise UsageError("--state and --port are for the embedded server; drop them, or --real")
@@ -97,6 +100,7 @@ def up(
             real=real,
             managed=not no_managed_resources,
             issuers=not no_issuers,
+            cert_manager=not no_cert_manager,
             with_samples=not no_samples,
             state=state,
             port=port,

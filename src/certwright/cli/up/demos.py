@@ -1,7 +1,7 @@
 """Operators that run along in ``certwright up``, each with sample objects and commands to try."""
 
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -12,6 +12,7 @@ from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
 from certwright.cli.up.accounts import OperatorAccount
+from certwright.client import Client
 from certwright.clock import SYSTEM
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject, Object, Resource
@@ -36,7 +37,9 @@ class Demo:
     suggestions: Callable[[str], list[str]]
     """Takes the command to type for kubectl."""
     grants: Sequence[JsonObject] = ()
-    """Bindings that are made before it starts."""
+    """What is created before it starts, such as bindings."""
+    later: Callable[[Client], Awaitable[None]] | None = None
+    """Adds samples that have to wait for those before."""
 
 
 def managed_resource_demo() -> Demo:

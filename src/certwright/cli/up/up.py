@@ -4,7 +4,7 @@ import asyncio
 import os
 import shutil
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import (
     AbstractContextManager,
     AsyncExitStack,
@@ -22,6 +22,14 @@ from certwright.cli.controllers import custom_kinds, load_controllers
 from certwright.cli.errors import UsageError
 from certwright.cli.loops import run_to_end
 from certwright.cli.up.accounts import OperatorAccount, sign_in
+from certwright.cli.up.certmanager import (
+    SampleWebhooks,
+    cert_manager_demo,
+    played_cert_manager,
+    real_bundles,
+    real_images,
+    sample_bundles,
+)
 from certwright.cli.up.demos import Demo, issuer_demo, managed_resource_demo
 from certwright.cli.up.feed import LiveFeed
 from certwright.cli.up.hints import is_interactive, on_enter
@@ -73,8 +81,10 @@ class UpOptions:
     """Whether the ManagedResource operator runs, too."""
     issuers: bool = True
     """Whether an issuer runs, too."""
+    cert_manager: bool = True
+    """Whether cert-manager is installed, too."""
     with_samples: bool = True
-    """Whether the samples of these two are applied."""
+    """Whether the samples of these are applied."""
     state: Path | None = None
     """Where objects are kept from one start to the next."""
     port: int = 0
@@ -84,7 +94,11 @@ class UpOptions:
         return [
             *([managed_resource_demo()] if self.managed else []),
             *([issuer_demo()] if self.issuers else []),
+            *([self._cert_manager_demo()] if self.cert_manager else []),
         ]
+
+    def _cert_manager_demo(self) -> Demo:
+        return cert_manager_demo(real_bundles() if self.real else sample_bundles())
 
 
 def run_up(options: UpOptions) -> None:
@@ -103,10 +117,14 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
     async with AsyncExitStack() as stack:
         folder = stack.enter_context(_folder(options))
         kubeconfig = stack.enter_context(_new_file(options.kubeconfig, folder))
-        served = _real_server(kubeconfig) if options.real else _server(kubeconfig, folder, options)
+        demos = options.demos()
+        served = (
+            _real_server(kubeconfig, options)
+            if options.real
+            else _server(kubeconfig, folder, options)
+        )
         server, is_new = await stack.enter_async_context(served)
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
-        demos = options.demos()
         kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
@@ -148,7 +166,8 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
                         print("Press Enter to see this again.", flush=True)
 
                 stack.enter_context(on_enter(greet))
-                starting = group.create_task(_start(client, feed, [*samples, *extra], greet))
+                later = [demo.later for demo in shown if demo.later is not None and is_new]
+                starting = group.create_task(_start(client, feed, [*samples, *extra], greet, later))
                 await asyncio.wait(running)
                 starting.cancel()
 
@@ -166,7 +185,11 @@ async def _managers(
 
 
 async def _start(
-    client: Client, feed: LiveFeed, samples: list[JsonObject], greet: Callable[[], None]
+    client: Client,
+    feed: LiveFeed,
+    samples: list[JsonObject],
+    greet: Callable[[], None],
+    later: Sequence[Callable[[Client], Awaitable[None]]],
 ) -> None:
     """Print the greeting when the feed is ready, or after a few seconds; then apply the samples."""
     with suppress(TimeoutError):
@@ -175,6 +198,8 @@ async def _start(
     greet()
     await feed.ready.wait()
     await apply_samples(client, samples)
+    for add in later:
+        await add(client)
 
 
 def _folder(options: UpOptions) -> AbstractContextManager[StateFolder]:
@@ -202,13 +227,14 @@ def _new_file(wanted: Path | None, folder: StateFolder) -> Iterator[Path]:
 
 
 @asynccontextmanager
-async def _real_server(kubeconfig: Path) -> AsyncIterator[tuple[str, bool]]:
+async def _real_server(kubeconfig: Path, options: UpOptions) -> AsyncIterator[tuple[str, bool]]:
     """Run a real control plane and write its kubeconfig; yield its description; it is new.
 
     Its pods run as processes of this machine; images that the node does not have are stubs.
     """
+    programs = await asyncio.to_thread(real_images) if options.cert_manager else {}
     print("starting etcd, kube-apiserver and kube-controller-manager ...", flush=True)
-    async with control_plane_with_node(images={"*": STUB}) as running:
+    async with control_plane_with_node(images={**programs, "*": STUB}) as running:
         kubeconfig.write_bytes(running.plane.kubeconfig.read_bytes())
         yield f"real control plane at {running.plane.server}", True
 
@@ -219,10 +245,13 @@ async def _server(
 ) -> AsyncIterator[tuple[str, bool]]:
     """Run the embedded server and write its kubeconfig; yield its description, and if it is new."""
     saved = folder.load() if options.state else SavedState()
-    server = ApiServer(namespace_defaults=True)
+    webhooks = SampleWebhooks() if options.cert_manager else None
+    server = ApiServer(namespace_defaults=True, webhooks=webhooks)
     if saved.objects:
         server.restore(saved.objects, saved.revision)
     async with AsyncExitStack() as stack:
+        if webhooks is not None:
+            await stack.enter_async_context(played_cert_manager(server, webhooks))
         endpoint = await _listen(stack, server, options.port, saved.port or _USUAL_PORT)
         endpoint.write_kubeconfig(kubeconfig)
         if options.state:

@@ -2,7 +2,7 @@
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.kube import Key, find_condition, format_time
-from certwright.runtime import DONE, Context, Controller, Outcome, select
+from certwright.runtime import DONE, Context, Controller, Outcome, PolicyRule, select
 
 _DECIDED = ("Approved", "Denied")
 
@@ -10,7 +10,9 @@ _DECIDED = ("Approved", "Denied")
 def approver(namespace: str = "") -> Controller:
     """Return the controller that approves requests, of one namespace or all."""
     watched = select(CertificateRequest, namespace=namespace)
-    return Controller(watched, _approve, name="approve-certificaterequests")
+    # cert-manager's webhook asks whether who approves may do so.
+    may = PolicyRule("cert-manager.io", "signers", ("approve",))
+    return Controller(watched, _approve, name="approve-certificaterequests", rbac=[may])
 
 
 async def _approve(ctx: Context, key: Key) -> Outcome:

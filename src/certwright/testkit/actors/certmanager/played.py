@@ -13,11 +13,10 @@ from certwright.testkit.actors.certmanager.controller import PlayedController
 from certwright.testkit.actors.certmanager.election import Election
 from certwright.testkit.actors.certmanager.play import CertManagerPlay
 from certwright.testkit.actors.certmanager.webhook import PlayedWebhook
-from certwright.testkit.actors.certmanager.world import PlayedWorld
+from certwright.testkit.actors.certmanager.world import PlayedHost, PlayedWorld
 from certwright.testkit.actors.podplay import PodPlay
 from certwright.testkit.actors.reaction import Reaction
 from certwright.testkit.actors.rollouts import PlayedDeployments
-from certwright.testkit.embedded import EmbeddedCluster
 
 _AS_RELEASED: Final = CertManagerPlay()
 
@@ -30,7 +29,7 @@ class PlayedCertManager:
     """
 
     def __init__(
-        self, cluster: EmbeddedCluster, play: CertManagerPlay = _AS_RELEASED, *, pods: bool = True
+        self, cluster: PlayedHost, play: CertManagerPlay = _AS_RELEASED, *, pods: bool = True
     ) -> None:
         self._cluster = cluster
         self._world = world = PlayedWorld(cluster, play)
