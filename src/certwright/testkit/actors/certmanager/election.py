@@ -97,11 +97,16 @@ class Election:
                     held = await self._try(candidate)
                 except ApiError:
                     held = False  # no right to the Lease, or another was faster
-                wait = self._world.play.retry
-                wait *= 1.0 if held else 1.0 + _JITTER * self._rng.random()
-                candidate.try_at = self._world.clock.monotonic() + wait
+                candidate.try_at = self._world.clock.monotonic() + self._wait(held=held)
             due = min(due, candidate.try_at - self._world.clock.monotonic())
         return due
+
+    def _wait(self, *, held: bool) -> float:
+        """Return the seconds until the next try of a pod that holds the Lease, or does not."""
+        play = self._world.play
+        if held:
+            return play.retry if play.renewal is None else play.renewal
+        return play.retry * (1.0 + _JITTER * self._rng.random())
 
     def _lock(self, pod: ComponentPod) -> ElectionLock:
         space = pod.flag("leader-election-namespace", "kube-system")

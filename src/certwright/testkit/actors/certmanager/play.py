@@ -29,7 +29,9 @@ class CertManagerPlay:
     deadline: float = 40.0
     """How long the holder of a Lease goes on if it cannot renew it."""
     retry: float = 15.0
-    """How often a Lease is renewed; pods that wait for one try less often, by up to 120 %."""
+    """How often a Lease is tried for; pods that do not hold it try less often, by up to 120 %."""
+    renewal: float | None = None
+    """How often the holder of a Lease renews it; None: as often as others try to take it."""
     seed: int = 0
 
     def pod(self, image: str) -> PodPlay:
