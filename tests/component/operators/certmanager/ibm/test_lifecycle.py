@@ -90,7 +90,7 @@ async def test_a_certmanager_that_vanishes_ends_quietly(
 async def test_a_stable_installation_costs_no_writes(ibm: Ibm, webhook: bool) -> None:  # noqa: FBT001
     await ibm.installed(enableWebhook=webhook)
     told = await ibm.told()
-    for number in range(10):
+    for number in range(100):
         mark = {"metadata": {"annotations": {"example.com/pass": str(number)}}}
         await ibm.cluster.patch(CM, "default", mark)  # wakes it
         assert (await ibm.settle()).writes == 0
