@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from certwright.api.certmanager import Certificate, CertificateRequest
 from certwright.api.certmanagerdeployments import NAME, CertManagerDeployment
 from certwright.apiserver import ApiServer
 from certwright.apiserver.webhooks.httpscaller import HttpsReviewCaller
@@ -27,7 +28,7 @@ from certwright.cli.up.demos import Demo
 from certwright.cli.up.samples import apply_samples
 from certwright.client import Client
 from certwright.clock import SYSTEM, Clock
-from certwright.kube import JsonObject, Key
+from certwright.kube import JsonObject, Key, crd_manifest
 from certwright.operators.certmanager.grants import operand_rules
 from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
 from certwright.operators.certmanager.source import BundleSource
@@ -46,6 +47,7 @@ SAMPLES: Final = ("v1.20.3-sample", "v1.21.2-sample")
 """The versions that are played."""
 CERTIFICATE: Final = "sample-cert"
 _RESOURCE: Final = CertManagerDeployment.resource
+_DEFINED: Final = (Certificate, CertificateRequest)
 _SPACE: Final = "cert-manager"
 _PLAY: Final = CertManagerPlay(lease=15.0, deadline=10.0, retry=3.0)
 """Leases change hands sooner than those of the real one, which has people wait half a minute."""
@@ -55,7 +57,16 @@ _WITHOUT: Final = "or start without cert-manager: certwright up --real --no-cert
 
 def sample_bundles() -> list[Bundle]:
     """Return the versions that can be played."""
-    return [make_bundle(version, small_release(version)) for version in SAMPLES]
+    ours = {one["metadata"]["name"]: one["spec"] for one in map(crd_manifest, _DEFINED)}
+    bundles = []
+    for version in SAMPLES:
+        objects = [
+            # Definitions of the small release have no schema, and no columns for people.
+            {**one, "spec": ours[name]} if (name := one["metadata"]["name"]) in ours else one
+            for one in small_release(version)
+        ]
+        bundles.append(make_bundle(version, objects))
+    return bundles
 
 
 def real_bundles() -> list[Bundle]:
