@@ -102,9 +102,9 @@ class _Found:
     changes: KeptChanges
     """What is said of it: nothing was to be done."""
 
-    def holds(self, given: tuple[JsonObject | Declared, ...]) -> bool:
-        """Return whether the very same is declared, and none of its objects has changed."""
-        return self.seen.still() and _are_same(self.given, given)
+    def is_of(self, given: tuple[JsonObject | Declared, ...]) -> bool:
+        """Return whether the very same is declared."""
+        return _are_same(self.given, given)
 
 
 @dataclass(slots=True)
@@ -208,12 +208,15 @@ class Installer:
         await self.hold(ctx, obj)
         given, inventory = tuple(objects), _inventory(ctx, obj, listed)
         found = state.found.pop(part, None) if not options.prune else None
-        if found is not None and found.holds(given) and inventory.lists(found.changes):
+        same = found is not None and found.is_of(given)
+        if found is not None and same and found.seen.still() and inventory.lists(found.changes):
             state.found[part] = found
             return found.changes
         declared = [self._marks.declared(one) for one in given]
-        digest = digest_of({one.ref.id: one.obj for one in declared})
-        unchanged = digest == state.digests.get(part)
+        known = state.digests.get(part)
+        # The digest of large objects takes long, and the very same objects have the same.
+        digest = (same and known) or digest_of({one.ref.id: one.obj for one in declared})
+        unchanged = digest == known
         wanted = DeclaredSet(declared, self._marks.owner(key), options, unchanged=unchanged)
         with _conflicts():
             changes = await self._kept.apply(

@@ -36,6 +36,8 @@ from certwright.testkit.actors.certmanager import (
 
 CMD = CertManagerDeployment.resource
 V119, V120, V121 = "v1.19.5", "v1.20.3", "v1.21.2"
+PLAY = CertManagerPlay(renewal=30.0)
+"""Leases are renewed just in time: each renewal costs as much as any other write."""
 VERSIONS = ("v1.16.5", "v1.17.4", "v1.18.6", V119, V120, V121)
 
 
@@ -192,5 +194,5 @@ class Installing:
 
 @pytest.fixture
 async def installing(embedded_cluster: EmbeddedCluster) -> Installing:
-    played = await embedded_cluster.enter(PlayedCertManager(embedded_cluster, CertManagerPlay()))
+    played = await embedded_cluster.enter(PlayedCertManager(embedded_cluster, PLAY))
     return Installing(embedded_cluster, played)

@@ -262,7 +262,9 @@ class StepOrder:
         """Yield the steps that are taken together, after what was yielded before is over.
 
         An installation is brought to the cluster at once, but for the registrations: until the
-        webhook answers, they would block writes. A *cautious* one begins with what all others need.
+        webhook answers, they would block writes. Definitions are apart only because they are large:
+        they are not looked at again when another object changes. A *cautious* installation begins
+        with what all others need.
         """
         if self.staged:
             yield from ((step,) for step in self.steps)
@@ -271,7 +273,8 @@ class StepOrder:
             yield PREREQUISITES
             yield tuple(step for step in WITHOUT_REGISTRATIONS if step not in PREREQUISITES)
         else:
-            yield WITHOUT_REGISTRATIONS
+            yield (InstallStep.DEFINITIONS,)
+            yield tuple(s for s in WITHOUT_REGISTRATIONS if s is not InstallStep.DEFINITIONS)
         yield (InstallStep.REGISTRATIONS,)
 
 

@@ -82,6 +82,7 @@ class ClusterView:
         self._installer = installer
         self._secrets = secrets
         self._definitions: dict[ObjectRef, tuple[SeenObject, DefinitionState]] = {}
+        self._decoded: dict[ObjectRef, tuple[SeenObject, JsonObject]] = {}
         self._authorities: dict[ObjectRef, Sequence[str]] = {}
         self._kubernetes = ""
 
@@ -89,12 +90,11 @@ class ClusterView:
         """Return how the installation is; *foreign* objects stand for those that are not ours."""
         deployments: dict[Component, JsonObject] = {}
         for component, ref in wanted.deployments.items():
-            entry = await self._entry(ref)
-            found = entry.obj() if entry is not None else (foreign or {}).get(ref)
+            found = await self._object(ref) or (foreign or {}).get(ref)
             if found is not None:
                 deployments[component] = found
-        registrations = {ref: await self._entry(ref) for ref in wanted.registrations}
-        registered = {ref: one.obj() for ref, one in registrations.items() if one is not None}
+        registrations = {ref: await self._object(ref) for ref in wanted.registrations}
+        registered = {ref: one for ref, one in registrations.items() if one is not None}
         self._authorities |= {ref: ca_bundles([one]) for ref, one in registered.items()}
         return Observed(
             deployments=deployments,
@@ -118,8 +118,18 @@ class ClusterView:
         )
 
     async def _helper(self, ref: ObjectRef) -> ComponentState:
+        return component_state(None, ref, await self._object(ref))
+
+    async def _object(self, ref: ObjectRef) -> JsonObject | None:
+        """Return one of our objects, not to be changed; it is decoded once, for each step looks."""
         entry = await self._entry(ref)
-        return component_state(None, ref, None if entry is None else entry.obj())
+        if entry is None:
+            self._decoded.pop(ref, None)
+            return None
+        known = self._decoded.get(ref)
+        if known is None or known[0] is not entry:
+            known = self._decoded[ref] = (entry, entry.obj())
+        return known[1]
 
     async def _entry(self, ref: ObjectRef) -> SeenObject | None:
         """Return what a store has of an object; nothing if it may not be read, as writing tells."""
