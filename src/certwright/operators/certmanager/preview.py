@@ -23,7 +23,7 @@ from certwright.operators.certmanager.engine.observed import Observed
 from certwright.operators.certmanager.engine.plan import InstallPlan
 from certwright.operators.certmanager.engine.planner import make_plan, surplus_of
 from certwright.operators.certmanager.engine.port import InstallKind, Source, refs_of
-from certwright.operators.certmanager.engine.secretview import SecretReader
+from certwright.operators.certmanager.engine.secretview import PullSecretReader
 from certwright.operators.certmanager.engine.steps import PREREQUISITES, UPWARDS
 from certwright.operators.certmanager.engine.view import ClusterView
 from certwright.operators.certmanager.operator import CLAIMANT_NAMES
@@ -67,7 +67,7 @@ async def preview(
     before = kind.previous(resource)
     marks = Marks.of(GROUP, FIELD_MANAGER, CLAIMANT_NAMES)
     kept = KeptPreview(client, marks, resource.key, refs_of(before.inventory))
-    view = ClusterView(kept, client, clock, SecretReader(client))
+    view = ClusterView(kept, client, clock, PullSecretReader(client))
     plan = await make_plan(source, view, resource.key, before, request)
     seen = await view.observe(plan.wanted)
     changes = ChangeSet()

@@ -24,7 +24,7 @@ READ_SECONDS: Final = 15.0
 """How long a Secret may take to be read."""
 
 
-class Secrets(Protocol):
+class PullSecrets(Protocol):
     """Reads the Secret with which images are pulled, and where it is copied from."""
 
     async def pull_secret(self, owner: Key, rule: PullSecret, namespace: str) -> PullSecretDecision:
@@ -36,7 +36,7 @@ class Secrets(Protocol):
         ...
 
 
-class SecretReader:
+class PullSecretReader:
     """Reads them once, from anywhere: for previews."""
 
     def __init__(self, client: Client) -> None:

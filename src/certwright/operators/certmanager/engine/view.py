@@ -28,7 +28,7 @@ from certwright.operators.certmanager.engine.observed import (
 from certwright.operators.certmanager.engine.port import Previous, refs_of
 from certwright.operators.certmanager.engine.preflight import Surroundings
 from certwright.operators.certmanager.engine.pullsecret import PullSecretDecision
-from certwright.operators.certmanager.engine.secretview import Secrets
+from certwright.operators.certmanager.engine.secretview import PullSecrets
 from certwright.operators.certmanager.engine.steps import Wanted
 from certwright.operators.certmanager.request import Component, InstallRequest
 
@@ -75,7 +75,7 @@ class ClusterView:
         installer: InstalledObjects,
         client: Client,
         clock: Clock,
-        secrets: Secrets | None = None,
+        secrets: PullSecrets | None = None,
     ) -> None:
         self.client = client
         self.clock = clock
