@@ -136,23 +136,29 @@ class InstallController(Generic[T]):
         for steps in plan.course.parts(cautious=plan.cautious):
             if not await self._may_begin(plan, steps, findings, done):
                 break
-            changes = await self._installer.install(
-                ctx, obj, inventory, meanwhile.of(*steps), options=NO_PRUNE, part=steps[0]
-            )
-            self._record(ctx, obj, changes)
-            done += changes.done.all.entries
+            done += await self._apply(ctx, obj, inventory, meanwhile, steps)
             findings += await self._judge(wanted, steps)
         works = len(findings) == len(UPWARDS) and all(finding.passed for finding in findings)
         if works and meanwhile is not wanted:
-            roles = wanted.of(InstallStep.ROLES)
-            changes = await self._installer.install(
-                ctx, obj, inventory, roles, options=NO_PRUNE, part=InstallStep.ROLES
-            )
-            self._record(ctx, obj, changes)
-            done += changes.done.all.entries
+            done += await self._apply(ctx, obj, inventory, wanted, [InstallStep.ROLES])
         if works or (plan.cautious and not plan.course.staged and not plan.blocked):
             done += await self._prune(ctx, obj, wanted, inventory)
         return await self._report(before, plan, inventory, done, findings)
+
+    async def _apply(
+        self,
+        ctx: Context,
+        obj: T,
+        inventory: StatusInventory,
+        wanted: Wanted,
+        steps: Sequence[InstallStep],
+    ) -> Sequence[Change]:
+        """Bring the objects of steps to the cluster, and tell of it by events."""
+        changes = await self._installer.install(
+            ctx, obj, inventory, wanted.of(*steps), options=NO_PRUNE, part=steps[0]
+        )
+        self._record(ctx, obj, changes)
+        return changes.done.all.entries
 
     async def _announce(self, ctx: Context, obj: T, before: Previous, plan: InstallPlan) -> None:
         """Say that the version is about to change, before anything is written."""
