@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from tests.component.operators.certmanager.conftest import as_released
 from tests.support.faults.installwatch import InstallWatch
 from tests.support.faults.tinyrelease import tiny_bundle
 
@@ -48,11 +47,6 @@ def operator(bundles: Callable[[], dict[str, PackedBundle]], default: str) -> Op
     """Return the operator with the bundles there are at each moment."""
     source = BundleSource(lambda: BundleSet(bundles(), ()), load(), default=default)
     return certmanager_operator(CertManagerSettings(source, {}))
-
-
-def released(*versions: str) -> Callable[[], dict[str, PackedBundle]]:
-    """Return the bundles of small releases."""
-    return lambda: {version: as_released(version) for version in versions}
 
 
 async def declare(cluster: EmbeddedCluster, **spec: Any) -> None:
