@@ -1,8 +1,11 @@
 """Which way leads from what runs to what is wanted."""
 
+from typing import Any
+
 import pytest
 
-from certwright.apply import ObjectRef
+from certwright.apply import Declared, ObjectRef
+from certwright.kube import JsonObject
 from certwright.operators.certmanager.engine.observed import ComponentState
 from certwright.operators.certmanager.engine.preflight import (
     Hindrance,
@@ -18,6 +21,7 @@ from certwright.operators.certmanager.engine.steps import (
     course,
     path,
 )
+from certwright.operators.certmanager.render import InstallStep
 from certwright.operators.certmanager.request import Component, InstallRequest, UpgradePolicy
 
 REF = ObjectRef("apps/v1", "Deployment", "cert-manager", "cert-manager")
@@ -100,3 +104,45 @@ def test_the_way_back_to_what_worked_is_open() -> None:
 )
 def test_namespaces_of_the_platform(name: str, *, forbidden: bool) -> None:
     assert is_forbidden(name) is forbidden
+
+
+def declared(kind: str, name: str, **content: Any) -> Declared:
+    head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": kind}
+    return Declared({**head, "metadata": {"name": name}, **content})
+
+
+def roles(version: str, *objects: Declared) -> Wanted:
+    return Wanted(version=version, steps={InstallStep.ROLES: objects})
+
+
+def test_roles_keep_the_rules_of_another_version() -> None:
+    read, write = {"verbs": ["get"]}, {"verbs": ["update"]}
+    account = declared("ServiceAccount", "a")
+    older = roles("v1.20.3", declared("ClusterRole", "a", rules=[write, read]), account)
+    newer = roles("v1.21.2", declared("ClusterRole", "a", rules=[read]), account)
+    widened = newer.with_rules_of(older).objects
+    assert widened[0].obj["rules"] == [read, write]
+    assert widened[1] is account
+    assert newer.with_rules_of(newer) is newer
+    assert older.with_rules_of(newer) is older
+
+
+def deployment(image: str, **labels: str) -> JsonObject:
+    pod = {"containers": [{"name": "cert-manager-controller", "image": image}]}
+    template = {"metadata": {"labels": {"app": "cert-manager", **labels}}, "spec": pod}
+    head = {"apiVersion": REF.api_version, "kind": REF.kind}
+    metadata = {"name": REF.name, "namespace": REF.namespace}
+    return {**head, "metadata": metadata, "spec": {"template": template}}
+
+
+@pytest.mark.parametrize(("image", "spared"), [("a:1", 1), ("a:2", 0)])
+def test_pods_are_spared_for_labels_of_helm_unless_their_image_changes(
+    image: str, spared: int
+) -> None:
+    one = Declared(deployment("a:1"))
+    steps = {InstallStep.CONTROLLER: (one,)}
+    wanted = Wanted(version="v1.21.2", steps=steps, deployments={Component.CONTROLLER: REF})
+    live = deployment(image, **{"helm.sh/chart": "x", "other": "y"})
+    [found] = wanted.sparing_pods({Component.CONTROLLER: live}).objects
+    label = ("spec", "template", "metadata", "labels", "helm.sh/chart")
+    assert found.rules.ignored == (label,) * spared
