@@ -216,6 +216,30 @@ async def test_only_the_holder_of_the_lease_writes(installing: Installing) -> No
             task.cancel()
 
 
+@pytest.mark.usefixtures("embedded_cluster")
+async def test_no_pod_of_another_version_starts_without_its_roles() -> None:
+    faults = Faults()
+    installing = await faulty(faults)
+    async with installing.cluster:
+        await installing.installed(V120)
+
+        def forbids(request: Request) -> RequestFault | None:
+            kind = request.resource.kind if request.resource is not None else ""
+            return Refuse(403) if kind == "ClusterRole" and request.verb == "update" else None
+
+        faults.request = forbids
+        await installing.change(version=V121)
+        await installing.advance(60)
+        found = await installing.find(Deployment, "cert-manager/cert-manager-cainjector")
+        image = found["spec"]["template"]["spec"]["containers"][0]["image"]
+        assert image.endswith(V120)
+        assert (await installing.conditions())["Degraded"].startswith("True/")
+        assert "ClusterRole" in await installing.message("Degraded")
+        faults.request = lambda _request: None
+        await installing.until_available()
+        assert (await installing.status())["installedVersion"] == V121
+
+
 HELM_LABELS = {"app.kubernetes.io/managed-by": "Helm", "helm.sh/chart": "cert-manager"}
 
 

@@ -345,6 +345,29 @@ async def test_an_older_version_has_to_be_allowed(installing: Installing) -> Non
     assert (await installing.status())["installedVersion"] == V120
 
 
+async def test_on_the_way_back_pods_have_their_rights_from_the_start(
+    installing: Installing,
+) -> None:
+    name = "cert-manager-controller-issuers"
+
+    def narrow(objects: list[JsonObject]) -> None:
+        del named(objects, name, "ClusterRole")["rules"][0]
+
+    installing.bundles = {**installing.bundles, V121: packed(V121, narrow)}
+    await installing.installed(V121)
+    pods = {f"*controller:{V120}": PodPlay(ready=40)}
+    installing.played.play = replace(installing.played.play, pods=pods)
+    await installing.change(version=V120, upgrade={"allowDowngrade": True})
+    await installing.advance(20)
+    assert (await versions(installing))["controller"] == V120
+    wanted = named(small_release(V120), name, "ClusterRole")["rules"]
+    found = (await installing.find(ClusterRole, name))["rules"]
+    assert [rule for rule in wanted if rule not in found] == []
+    assert await installing.find(Role, TOKENS) is not None
+    await installing.until_available()
+    assert (await installing.find(ClusterRole, name))["rules"] == wanted
+
+
 @pytest.mark.scenario("CMD-39")
 @pytest.mark.parametrize("component", ["cainjector", "webhook", "controller"])
 async def test_a_restart_in_the_middle_resumes(installing: Installing, component: str) -> None:

@@ -133,6 +133,8 @@ class InstallController(Generic[T]):
             return replace(report, unmigrated=tuple(unmigrated))
         done: list[Change] = []
         findings, meanwhile = [], plan.meanwhile
+        if plan.beforehand is not None and not await self._has_begun(wanted):
+            done += await self._apply(ctx, obj, inventory, plan.beforehand, [InstallStep.ROLES])
         for steps in plan.course.parts(cautious=plan.cautious):
             if not await self._may_begin(plan, steps, findings, done):
                 break
@@ -189,8 +191,11 @@ class InstallController(Generic[T]):
         """Return whether it is the turn of steps: those before are over, or these have begun."""
         if plan.blocked and not set(steps) <= set(PREREQUISITES):
             return False
-        if plan.cautious and any(change.action is Action.FAILED for change in done):
+        failed = {change.ref for change in done if change.action is Action.FAILED}
+        if plan.cautious and failed:
             return False
+        if plan.course.staged and failed & {one.ref for one in plan.meanwhile.of(*PREREQUISITES)}:
+            return False  # pods of another version would lack what they need
         if plan.course.staged:
             return all(finding.passed for finding in findings)
         if steps != (InstallStep.REGISTRATIONS,):
@@ -198,6 +203,11 @@ class InstallController(Generic[T]):
         answers = all(one.passed for one in findings if one.step is InstallStep.WEBHOOK)
         seen = await self._view.observe(plan.wanted)
         return answers or len(seen.registrations) == len(plan.wanted.registrations)
+
+    async def _has_begun(self, wanted: Wanted) -> bool:
+        """Return whether a component is written for the wanted version."""
+        seen = await self._view.observe(wanted)
+        return any(one.version == wanted.version for one in seen.components)
 
     async def _judge(self, wanted: Wanted, steps: Sequence[InstallStep]) -> list[Finding]:
         return await self._gates.judge(wanted, await self._view.observe(wanted), steps)

@@ -16,7 +16,7 @@ from certwright.operators.certmanager.engine.port import (
 )
 from certwright.operators.certmanager.engine.preflight import Obstacle, Surroundings
 from certwright.operators.certmanager.engine.pullsecret import PullSecretDecision
-from certwright.operators.certmanager.engine.steps import StepOrder, Wanted
+from certwright.operators.certmanager.engine.steps import DOWNWARDS, StepOrder, Wanted
 from certwright.operators.certmanager.render import InstallStep
 from certwright.operators.certmanager.request import InstallRequest, Naming
 
@@ -38,12 +38,22 @@ class InstallPlan:
     around: Surroundings = NOTHING_AROUND
     pull_secret: PullSecretDecision | None = None
     older: Wanted | None = None
-    """What is wanted of the version that runs while another one is on its way."""
+    """What is wanted of the version that runs, which may be a newer one; None if it stays."""
 
     @property
     def meanwhile(self) -> Wanted:
         """What is wanted until all pods are those of the wanted version."""
-        return self.wanted if self.older is None else self.wanted.with_rules_of(self.older)
+        return self.wanted if self.older is None else self.wanted.with_rights_of(self.older)
+
+    @property
+    def beforehand(self) -> Wanted | None:
+        """What is wanted before the first pods of an older version run; None if nothing else.
+
+        Roles change after the pods on the way back, and these pods may need more than the newer.
+        """
+        if self.older is None or self.course.steps != DOWNWARDS:
+            return None
+        return self.older.with_rights_of(self.wanted)
 
     @property
     def cautious(self) -> bool:

@@ -117,17 +117,15 @@ class Wanted:
         }
         return replace(self, steps=steps)
 
-    def with_rules_of(self, older: "Wanted") -> "Wanted":
-        """Return the same with roles that also allow what another version needs.
-
-        As long as its pods run they go on with their work.
-        """
-        before = {one.ref: one.obj.get("rules") or () for one in older.of(InstallStep.ROLES)}
+    def with_rights_of(self, other: "Wanted") -> "Wanted":
+        """Return the same with roles that also allow what the pods of another version need."""
+        theirs = {one.ref: one for one in other.of(InstallStep.ROLES)}
         roles = self.of(InstallStep.ROLES)
-        widened = tuple(_with_rules(one, before.get(one.ref, ())) for one in roles)
-        if all(map(operator.is_, roles, widened)):
+        widened = [_with_rules(one, theirs.pop(one.ref, None)) for one in roles]
+        if not theirs and all(map(operator.is_, roles, widened)):
             return self
-        return replace(self, steps={**self.steps, InstallStep.ROLES: widened})
+        steps = {**self.steps, InstallStep.ROLES: (*widened, *theirs.values())}
+        return replace(self, steps=steps)
 
     def without(self, refs: Container[ObjectRef]) -> "Wanted":
         """Return the same without some objects, which others provide."""
@@ -237,8 +235,9 @@ def _with_authorities(one: Declared, bundles: Sequence[str]) -> Declared:
     return Declared({**one.obj, "webhooks": trusted}, one.rules)
 
 
-def _with_rules(one: Declared, rules: Sequence[JsonObject]) -> Declared:
+def _with_rules(one: Declared, other: Declared | None) -> Declared:
     own = one.obj.get("rules") or []
+    rules = other.obj.get("rules") or () if other is not None else ()
     more = [rule for rule in rules if rule not in own]
     return Declared({**one.obj, "rules": [*own, *more]}, one.rules) if own and more else one
 

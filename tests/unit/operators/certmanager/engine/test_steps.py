@@ -120,11 +120,14 @@ def test_roles_keep_the_rules_of_another_version() -> None:
     account = declared("ServiceAccount", "a")
     older = roles("v1.20.3", declared("ClusterRole", "a", rules=[write, read]), account)
     newer = roles("v1.21.2", declared("ClusterRole", "a", rules=[read]), account)
-    widened = newer.with_rules_of(older).objects
+    widened = newer.with_rights_of(older).objects
     assert widened[0].obj["rules"] == [read, write]
     assert widened[1] is account
-    assert newer.with_rules_of(newer) is newer
-    assert older.with_rules_of(newer) is older
+    assert newer.with_rights_of(newer) is newer
+    assert older.with_rights_of(newer) is older
+    gone = declared("ClusterRole", "b", rules=[read])
+    more = roles("v1.20.3", *older.objects, gone)
+    assert [one.ref.name for one in newer.with_rights_of(more).objects] == ["a", "a", "b"]
 
 
 def deployment(image: str, **labels: str) -> JsonObject:
