@@ -47,7 +47,6 @@ SAMPLES: Final = ("v1.20.3-sample", "v1.21.2-sample")
 """The versions that are played."""
 CERTIFICATE: Final = "sample-cert"
 _RESOURCE: Final = CertManagerDeployment.resource
-_DEFINED: Final = (Certificate, CertificateRequest)
 _SPACE: Final = "cert-manager"
 _PLAY: Final = CertManagerPlay(lease=15.0, deadline=10.0, retry=3.0)
 """Leases change hands sooner than those of the real one, which has people wait half a minute."""
@@ -57,7 +56,8 @@ _WITHOUT: Final = "or start without cert-manager: certwright up --real --no-cert
 
 def sample_bundles() -> list[Bundle]:
     """Return the versions that can be played."""
-    ours = {one["metadata"]["name"]: one["spec"] for one in map(crd_manifest, _DEFINED)}
+    definitions = [crd_manifest(kind) for kind in (Certificate, CertificateRequest)]
+    ours = {one["metadata"]["name"]: one["spec"] for one in definitions}
     bundles = []
     for version in SAMPLES:
         objects = [
