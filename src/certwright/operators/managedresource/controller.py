@@ -250,21 +250,16 @@ class ResourceController:
         report = Report.of(done.applied, total)
         await asyncio.sleep(0)
         health, report = await self._health_of(pass_, facts, changes, report, applied=applied)
-        many = len(facts.plan.inventory) > MANY
-        entries = (
-            await pass_.ctx.cpu(facts.inventory_after, done)
-            if many
-            else facts.inventory_after(done)
-        )
+        many, generation = len(facts.plan.inventory) > MANY, pass_.resource.metadata.generation
+        after = facts.inventory_after
+        entries = await pass_.ctx.cpu(after, done) if many else after(done)
         placed = await place(pass_, self._shards, self._label, entries)
         await pass_.status.write(
             Update(
                 conditions=messages.with_summary(pass_.status, [condition, *health]),
                 resources=placed.entries,
                 checksum=facts.declared.checksum if readable_applied else None,
-                observed_generation=(
-                    pass_.resource.metadata.generation if readable_applied else None
-                ),
+                observed_generation=generation if readable_applied else None,
                 report=report,
             )
         )
