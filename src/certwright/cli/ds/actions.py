@@ -25,7 +25,7 @@ _NOT_SERVED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundService:
     """A DiscoveryService and the certificates that belong to it."""
 
     service: DiscoveryService
@@ -76,7 +76,7 @@ async def rotate_authority(target: Target, name: str | None, *, dry_run: bool) -
     return 0
 
 
-async def find(client: Client, name: str | None) -> Found:
+async def find(client: Client, name: str | None) -> FoundService:
     """Return a DiscoveryService, or the only one; `UsageError` says what to do if there is none."""
     kind = DiscoveryService.resource
     try:
@@ -93,7 +93,7 @@ async def find(client: Client, name: str | None) -> Found:
         raise UsageError(f"there are several DiscoveryServices, name one of: {names}")
     label = f"app.kubernetes.io/instance={chosen[0].metadata.name}"
     certificates = await client.list(DiscoveryServiceCertificate, "", labels=label)
-    return Found(chosen[0], list(certificates.items))
+    return FoundService(chosen[0], list(certificates.items))
 
 
 async def request_renewal(
