@@ -4,6 +4,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from tests.support.contract.trace_gadgets import GADGETS
 from tests.support.contract.trace_player import Player
 from tests.support.contract.trace_subjects import CONFIG_MAPS, DEPLOYMENTS, SECRETS, Json, Subject
 from tests.support.contract.traces import Operation, traces
-from tests.support.contract.transcript import PATIENCE_SECONDS, difference
+from tests.support.contract.transcript import difference
+from tests.support.waits import until
 
 from certwright.apiserver import ApiServer
 from certwright.apiserver.webhooks.registered import RegisteredWebhooks
@@ -134,13 +136,11 @@ class RealServer:
             await self.api.delete(f"{path}/hook-traces", recorded=False)
             await self.api.post(path, body, recorded=False)
             asked = config_map(f"probe-{nonce}", {"labels": {"probe": nonce}})
-            async with asyncio.timeout(PATIENCE_SECONDS):
-                while True:
-                    place = f"{CONFIG_MAPS.path}?dryRun=All"
-                    found = await self.api.post(place, asked, recorded=False)
-                    if "probe says no" in str(found.body.get("message")):
-                        break
-                    await asyncio.sleep(0.01)
+            await until(f"the server heeds {path}", partial(self._heeds, asked))
+
+    async def _heeds(self, asked: Json) -> bool:
+        found = await self.api.post(f"{CONFIG_MAPS.path}?dryRun=All", asked, recorded=False)
+        return "probe says no" in str(found.body.get("message"))
 
     async def forget(self) -> None:
         await self.configure((), CONFIG_MAPS)

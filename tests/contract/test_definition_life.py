@@ -100,7 +100,10 @@ async def test_instances_go_with_their_definition(api: Conversation) -> None:
     await api.delete(where)
     await answering(api, things.at("v1", "a"), lambda answer: answer.status == 404)
     await api.until(where, is_("Terminating", "True"))
-    await api.get(things.at("v1", "b"))
+    # Objects are deleted one after the other.
+    await api.until(
+        things.at("v1", "b"), lambda answer: "deletionTimestamp" in answer.body["metadata"]
+    )
     await api.post(things.at("v1"), things.new("v1", "c"))
     await api.merge(things.at("v1", "b"), {"metadata": {"finalizers": None}})
     await answering(api, where, lambda answer: answer.status == 404)

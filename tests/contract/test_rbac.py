@@ -32,6 +32,7 @@ from tests.support.contract.users import (
     group,
     role,
     rule,
+    until_added_up,
     user,
     withdraw_everywhere,
 )
@@ -399,6 +400,7 @@ async def test_cluster_roles_made_of_others(api: Conversation) -> None:
 @pytest.mark.parametrize("name", ["view", "edit", "admin", "cluster-admin"])
 @contract
 async def test_the_roles_every_cluster_has(api: Conversation, name: str) -> None:
+    await until_added_up(api)
     bound = binding("b", f"ClusterRole/{name}", user("jane"))
     await api.post(ROLE_BINDINGS, bound, recorded=False)
     await effective(api, user("jane"), rule("get", "configmaps"), api.namespace)
@@ -448,5 +450,6 @@ async def test_acting_as_somebody_else_by_halves(api: Conversation) -> None:
 )
 @contract
 async def test_the_rules_of_roles_every_cluster_has(api: Conversation, name: str) -> None:
+    await until_added_up(api)
     await api.get(f"{CLUSTER_ROLES}/{name}")
     await api.get(f"{CLUSTER_ROLE_BINDINGS}/{name}")

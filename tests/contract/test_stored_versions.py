@@ -272,5 +272,9 @@ async def test_deprecated_versions_warn(api: Conversation) -> None:
         await api.merge(things.at(name, f"x{name}/status"), {"status": {"phase": "P"}})
         await api.delete(things.at(name, f"x{name}"))
         await api.delete(things.at(name))
-    await api.get(f"/apis/{group_of(api)}")
+    # Versions are told a moment after they are served.
+    await api.until(
+        f"/apis/{group_of(api)}",
+        lambda answer: {each["version"] for each in answer.body.get("versions", ())} == {*served},
+    )
     await remove(api)

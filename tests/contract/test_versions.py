@@ -1,6 +1,5 @@
 """Kinds of our own over time: several versions, and definitions that change."""
 
-import asyncio
 from copy import deepcopy
 
 from tests.support.contract.samples import CRDS
@@ -15,7 +14,8 @@ from tests.support.contract.things import (
     two_versions,
     version,
 )
-from tests.support.contract.transcript import PATIENCE_SECONDS, Conversation, contract
+from tests.support.contract.transcript import Conversation, contract
+from tests.support.waits import until
 
 
 @contract
@@ -149,13 +149,13 @@ async def test_another_version_is_stored(api: Conversation) -> None:
 
 async def _until_stored_in(api: Conversation, things: Things, field: str) -> None:
     dry = things.at("v1beta1") + "?dryRun=All"
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            body = things.new("v1beta1", "probe", spec={field: "kept"})
-            made = await api.post(dry, body, recorded=False)
-            if made.status == 201 and made.body["spec"].get(field) == "kept":
-                return
-            await asyncio.sleep(0.02)
+    body = things.new("v1beta1", "probe", spec={field: "kept"})
+
+    async def kept() -> bool:
+        made = await api.post(dry, body, recorded=False)
+        return made.status == 201 and made.body["spec"].get(field) == "kept"
+
+    await until(f"{field} is stored", kept)
 
 
 @contract
@@ -219,11 +219,12 @@ async def test_rules_become_stricter(api: Conversation) -> None:
     where = f"{CRDS}/{manifest['metadata']['name']}"
     await api.merge(where, {"spec": {"versions": [version("v1", storage=True, color=choice)]}})
     wrong = things.new("v1", "b", spec={"color": "mauve"})
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while (
-            await api.post(things.at("v1") + "?dryRun=All", wrong, recorded=False)
-        ).status != 422:
-            await asyncio.sleep(0.02)
+
+    async def refused() -> bool:
+        made = await api.post(things.at("v1") + "?dryRun=All", wrong, recorded=False)
+        return made.status == 422
+
+    await until("the new rule is heeded", refused)
     await api.post(things.at("v1"), wrong)
     await api.get(things.at("v1", "a"))
     await api.merge(things.at("v1", "a"), {"spec": {"size": 2}})

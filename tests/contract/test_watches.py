@@ -1,6 +1,7 @@
 """Watches: from where they start, what they tell, and when they end."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from tests.support.contract.samples import (
@@ -13,6 +14,7 @@ from tests.support.contract.samples import (
     pod,
 )
 from tests.support.contract.transcript import Conversation, contract
+from tests.support.waits import until
 
 METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 TABLE = "application/json;as=Table;g=meta.k8s.io;v=v1"
@@ -138,9 +140,14 @@ async def test_streamed_lists_of_custom_resources(api: Conversation) -> None:
 @contract
 async def test_streamed_lists_go_on(api: Conversation) -> None:
     await api.post(CONFIG_MAPS, marked("a"), recorded=False)
+    told: list[dict[str, Any]] = []
+
+    async def is_listed() -> bool:
+        return len(told) == 2
+
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(api.watch(f"{CONFIG_MAPS}?{MARKED}&{STREAM}", 3))
-        await asyncio.sleep(0.3)
+        tasks.create_task(api.watch(f"{CONFIG_MAPS}?{MARKED}&{STREAM}", 3, into=told))
+        await until("the list and its end are streamed", is_listed)
         await api.post(CONFIG_MAPS, marked("b"), recorded=False)
 
 
@@ -186,7 +193,7 @@ async def test_limits_do_not_matter(api: Conversation) -> None:
 @contract
 async def test_time_limits(api: Conversation) -> None:
     await api.post(CONFIG_MAPS, marked("a"), recorded=False)
-    await api.watch(f"{CONFIG_MAPS}?{MARKED}&timeoutSeconds=1", 5)
+    await api.watch(f"{CONFIG_MAPS}?{MARKED}&timeoutSeconds=3", 5)
 
 
 @pytest.mark.parametrize("accept", [METADATA, TABLE])

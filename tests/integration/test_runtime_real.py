@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from tests.support.waits import until, until_allowed
 
 from certwright.client import Client, Request, connect
 from certwright.kube import Key, NotFound, ObjectMeta, crd_manifest
@@ -20,7 +21,7 @@ from greeting import Greeting, GreetingSpec, controller
 
 pytestmark = pytest.mark.real
 
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 RBAC = "rbac.authorization.k8s.io"
 
 
@@ -33,9 +34,9 @@ def election(cluster: RealCluster, identity: str) -> LeaderElection:
         name="greetings",
         namespace=cluster.namespace,
         identity=identity,
-        lease_duration=timedelta(seconds=3),
-        renew_deadline=timedelta(seconds=2),
-        retry_period=timedelta(seconds=0.3),
+        lease_duration=timedelta(seconds=8),  # a busy machine takes its time for a renewal
+        renew_deadline=timedelta(seconds=6),
+        retry_period=timedelta(seconds=1),
     )
 
 
@@ -60,12 +61,30 @@ class Freezer:
 
 async def eventually(holds: Callable[[], Any]) -> None:
     """Wait until something holds; *holds* may be async."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            found = holds()
-            if await found if asyncio.iscoroutine(found) else found:
-                return
-            await asyncio.sleep(0.02)
+
+    async def held() -> object:
+        found = holds()
+        return await found if asyncio.iscoroutine(found) else found
+
+    await until(f"what line {holds.__code__.co_firstlineno} waits for", held)
+
+
+class LeaseReads:
+    """Counts how often a replica has looked at the Lease."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def on_request(self, request: Request, _outcome: object, _seconds: float) -> None:
+        self.count += request.verb == "get" and request.resource == Lease
+
+    def client(self, cluster: RealCluster) -> Client:
+        return Client(cluster.client.transport, observers=[self])
+
+    async def again(self, times: int = 2) -> None:
+        """Return when it was read so often more."""
+        seen = self.count
+        await eventually(lambda: self.count >= seen + times)
 
 
 @asynccontextmanager
@@ -107,10 +126,12 @@ async def test_a_standby_takes_over_when_the_leader_stops(greetings: RealCluster
     client = greetings.client
     async with running(client, leader_election=election(greetings, "one")) as one:
         await eventually(lambda: leads(one))
-        async with running(client, leader_election=election(greetings, "two")) as two:
+        looks = LeaseReads()
+        standby = looks.client(greetings)
+        async with running(standby, leader_election=election(greetings, "two")) as two:
             await greetings.create(greeting("hi"))
             await eventually(lambda: two.cache.informers and not two.cache.unsynced())
-            await asyncio.sleep(1)
+            await looks.again()
             assert not leads(two)
             one.stop()
             await eventually(lambda: leads(two))
@@ -128,8 +149,8 @@ async def _has(cluster: RealCluster, names: set[str]) -> bool:
 async def test_a_frozen_leader_has_stopped_before_the_next_one_starts(
     greetings: RealCluster,
 ) -> None:
-    ice = Freezer(greetings.client.transport)
-    first = Client(ice)
+    ice, looks = Freezer(greetings.client.transport), LeaseReads()
+    first = Client(ice, observers=[looks])
     both = []
     async with running(first, leader_election=election(greetings, "one")) as one:
         await eventually(lambda: leads(one))
@@ -146,7 +167,7 @@ async def test_a_frozen_leader_has_stopped_before_the_next_one_starts(
             await greetings.create(greeting("hi"))
             await eventually(lambda: _has(greetings, {"hi-0"}))
             ice.frozen = False
-            await asyncio.sleep(1)
+            await looks.again()
             assert (leads(one), leads(two)) == (False, True)
 
 
@@ -181,6 +202,8 @@ class Robot:
         await self._cluster.apply({**head, "kind": "ClusterRole", "rules": rules})
         bound = {"kind": "ClusterRoleBinding", "roleRef": reference, "subjects": [subject]}
         await self._cluster.apply({**head, **bound})
+        user = f"system:serviceaccount:{namespace}:robot"
+        await until_allowed(self._cluster.client, user, namespace, rules)
 
     @asynccontextmanager
     async def connected(self, refusals: Refusals) -> AsyncIterator[Client]:

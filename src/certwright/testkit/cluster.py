@@ -37,9 +37,9 @@ T = TypeVar("T", bound=Object)
 C = TypeVar("C")
 
 
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 """How long others may take for what they do on their own."""
-GARBAGE_SECONDS = 50.0
+GARBAGE_SECONDS = 100.0
 """How long an object may outlive its owner: of new kinds the garbage collector of Kubernetes
 learns every half minute."""
 
@@ -126,9 +126,14 @@ class Cluster(ABC):
 
     async def gone(self, kind: type[Object] | Resource, name: str) -> None:
         """Return when an object is gone; `TimeoutError` if not within `GARBAGE_SECONDS`."""
-        async with asyncio.timeout(GARBAGE_SECONDS):
-            while await self.find(resource_of(kind), name) is not None:
-                await asyncio.sleep(0.05)
+        resource = resource_of(kind)
+        try:
+            async with asyncio.timeout(GARBAGE_SECONDS):
+                while await self.find(resource, name) is not None:
+                    await asyncio.sleep(0.05)
+        except TimeoutError:
+            late = f"{resource.kind} {self.key(resource, name)} was still there"
+            raise TimeoutError(f"{late} after {GARBAGE_SECONDS:g} s") from None
 
     async def patch(
         self,

@@ -14,7 +14,7 @@ import orjson
 from certwright.client import Client, Request, Response, Stream, Transport, TransportError, connect
 from certwright.clock import SYSTEM
 from certwright.kube import ApiError, JsonObject, Key, NotFound, Object, Resource
-from certwright.kube.kinds import Namespace
+from certwright.kube.kinds import ConfigMap, Namespace, ServiceAccount
 from certwright.testkit.certmanager import CertManager, cert_manager, official_definitions
 from certwright.testkit.cluster import PATIENCE_SECONDS, Cluster, DidNotSettle
 from certwright.testkit.controlplane import ControlPlaneError, control_plane
@@ -22,6 +22,8 @@ from certwright.testkit.controlplane import ControlPlaneError, control_plane
 T = TypeVar("T")
 
 POLL_SECONDS = 0.02
+FURNITURE = ((ServiceAccount, "default"), (ConfigMap, "kube-root-ca.crt"))
+"""What the controllers of Kubernetes put into every namespace, some time after it was made."""
 
 
 class RealCluster(Cluster):
@@ -46,6 +48,8 @@ class RealCluster(Cluster):
         )
         self.namespace = made["metadata"]["name"]
         self._stack.push_async_callback(self._clean_up)
+        for kind, name in FURNITURE:  # or a test would meet it at any moment
+            await self._furnished(kind, Key(self.namespace, name))
         return await super().__aenter__()
 
     def _transport(self) -> Transport:
@@ -58,6 +62,21 @@ class RealCluster(Cluster):
             return super()._definition(kind)
         name = f"{resource.plural}.{resource.group}"
         return next(one for one in official_definitions() if one["metadata"]["name"] == name)
+
+    async def _furnished(self, kind: Resource, key: Key) -> None:
+        deadline = SYSTEM.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                await self.client.get(kind, key)
+            except NotFound:
+                if SYSTEM.monotonic() > deadline:
+                    raise ControlPlaneError(
+                        f"there is no {kind.kind} {key} after {PATIENCE_SECONDS:g} s: is the"
+                        " controller manager running?"
+                    ) from None
+                await asyncio.sleep(POLL_SECONDS)
+            else:
+                return
 
     async def _rest(self) -> None:
         deadline = SYSTEM.monotonic() + PATIENCE_SECONDS

@@ -23,7 +23,7 @@ from certwright.client import Client, connect
 from certwright.kube import JsonObject, Key, Resource
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-SECONDS = 30
+SECONDS = 50
 
 
 class Running:

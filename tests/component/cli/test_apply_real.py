@@ -66,7 +66,7 @@ def test_apply_diff_prune_and_delete(
     assert f"Secret {namespace}/s would be deleted" in out
     assert run("apply", "-f", str(path), "--prune")[0] == 0
     assert "Secret" not in run("tree")[1]
-    code, out = run("delete", "--timeout", "30s")
+    code, out = run("delete", "--timeout", "60s")
     assert code == 0, out
     assert run("delete")[0] == 0
 
@@ -129,7 +129,7 @@ def test_one_deletion_is_enough_and_protected_objects_are_asked_for(
     assert run("delete", "--delete-protected", "pvcs", "--delete-protected", "crds") == (
         "2 deleted, 1 kept"
     )
-    assert run("delete", "--delete-protected", "namespaces", "--timeout", "30s") == "1 deleted"
+    assert run("delete", "--delete-protected", "namespaces", "--timeout", "60s") == "1 deleted"
     assert run("delete") == "nothing to delete"
 
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from tests.support.issuer.issuer_world import GROUP, World, csr_pem
+from tests.support.waits import until_allowed
 
 from certwright import pki
 from certwright.api.certificates import CertificateSigningRequest
@@ -293,6 +294,8 @@ async def allow(w: World, name: str, user: str, kind: str, **rule: Any) -> None:
             "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
         }
     )
+    where = w.cluster.namespace if kind == "Role" else ""
+    await until_allowed(w.cluster.client, user, where, [rule])
 
 
 @pytest.mark.scenario("ISS-86")

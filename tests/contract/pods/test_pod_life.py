@@ -5,6 +5,7 @@ import os
 
 import pytest
 from tests.support.node.rig import (
+    PATIENCE_SECONDS,
     PodRig,
     condition,
     is_ready,
@@ -192,7 +193,7 @@ async def test_a_pod_deleted_without_grace_is_gone_at_once(rig: PodRig) -> None:
     worker = rig.node.pods[pod["metadata"]["uid"]]
     await rig.client.delete(Pod, rig.key("p"), grace_seconds=0)
     await rig.gone()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while worker.uid in rig.node.pods:
             await asyncio.sleep(0.02)
     assert not worker.folder.exists()

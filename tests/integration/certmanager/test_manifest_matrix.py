@@ -8,12 +8,14 @@ import base64
 import ssl
 from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 from aiohttp import web
 from tests.support.bundles.released import released
 from tests.support.conversion import Json, Review
+from tests.support.waits import until
 
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.apply import Declared, Direct, Engine, ObjectRef, ObjectSet, Owner, SetChanges
@@ -22,8 +24,8 @@ from certwright.bundles.versions import Release
 from certwright.client import Client, connect, until_served
 from certwright.clock import SYSTEM
 from certwright.keep.installer import CONFIRMED
-from certwright.kube import Invalid, JsonObject, Key, Resource
-from certwright.kube.kinds import CustomResourceDefinition
+from certwright.kube import Invalid, JsonObject, Key, NotFound, Resource
+from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace, Service
 from certwright.operators.certmanager.engine.migration import migrate, migrations
 from certwright.operators.certmanager.engine.observed import definition_state
 from certwright.operators.certmanager.engine.steps import Wanted, wanted_of
@@ -162,7 +164,24 @@ async def installation(tmp_path: Path) -> AsyncIterator[Installation]:
         control_plane(controllers=()) as plane,
         connect(kubeconfig=plane.kubeconfig) as client,
     ):
+        await until("the server has made its own objects", partial(is_furnished, client))
         yield Installation(client, webhook)
+
+
+SYSTEM_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+async def is_furnished(client: Client) -> bool:
+    """Return whether there is what an API server makes for itself, some time after its start."""
+    own = [(Namespace, Key("", name)) for name in SYSTEM_NAMESPACES]
+    own.append((Service, Key("default", "kubernetes")))
+    own.append((ConfigMap, Key("kube-system", "extension-apiserver-authentication")))
+    for kind, key in own:
+        try:
+            await client.get(kind, key)
+        except NotFound:
+            return False
+    return True
 
 
 async def store_old_certificate(installation: Installation, first: str) -> None:

@@ -1,14 +1,15 @@
 """The cert-manager of the tests does what the one in a cluster does."""
 
-import asyncio
 from typing import Any
 
 import pytest
+from tests.support.waits import until, until_allowed
 
 from certwright.api.certmanager import Certificate, CertificateRequest, IssuerRef
 from certwright.client import Client, connect
 from certwright.kube import (
     Forbidden,
+    JsonObject,
     Key,
     Object,
     crd_manifest,
@@ -86,7 +87,10 @@ async def test_approving_needs_the_permission_to_approve(
     await cluster.install(crd_manifest(ForeignIssuer))
     foreign = IssuerRef(name="theirs", kind="ForeignIssuer", group="rig.example.com")
     await make_request("theirs", foreign)
-    await grant(cluster, "rig-status", "cert-manager.io", "certificaterequests/status", ["patch"])
+    rule = await grant(
+        cluster, "rig-status", "cert-manager.io", "certificaterequests/status", ["patch"]
+    )
+    await until_allowed(cluster.client, "rig-approver", cluster.namespace, [rule])
     key = cluster.key(CertificateRequest, "theirs")
     async with connect(kubeconfig=cert_manager.plane.kubeconfig_for("rig-approver")) as approver:
         with pytest.raises(Forbidden, match="does not have permissions to set approved/denied"):
@@ -111,18 +115,21 @@ async def approve(client: Client, key: Key) -> None:
 
 async def approve_once_allowed(client: Client, key: Key) -> None:
     """Approve; the server notices a new role a moment after it was stored."""
-    async with asyncio.timeout(10):
-        while True:
-            try:
-                return await approve(client, key)
-            except Forbidden:
-                await asyncio.sleep(0.05)
+
+    async def approved() -> bool:
+        try:
+            await approve(client, key)
+        except Forbidden:
+            return False
+        return True
+
+    await until("the webhook lets the request be approved", approved)
 
 
 async def grant(
     cluster: RealCluster, name: str, group: str, resource: str, verbs: Any, names: Any = ()
-) -> None:
-    rule = {"apiGroups": [group], "resources": [resource], "verbs": verbs}
+) -> JsonObject:
+    rule: JsonObject = {"apiGroups": [group], "resources": [resource], "verbs": verbs}
     if names:
         rule["resourceNames"] = list(names)
     api = "rbac.authorization.k8s.io"
@@ -136,6 +143,7 @@ async def grant(
             "subjects": [{"apiGroup": api, "kind": "User", "name": "rig-approver"}],
         }
     )
+    return rule
 
 
 def is_approved(request: CertificateRequest) -> bool:

@@ -45,6 +45,12 @@ async def make_issuer(cluster: RealCluster, app: IssuerApp[Any]) -> IssuerRef:
     return IssuerRef("troubled", resource.kind, resource.group)
 
 
+def has_failed(certificate: Certificate) -> bool:
+    """Whether two controllers have told: one that it failed, another that it is not ready."""
+    tried = certificate.status.failed_issuance_attempts == 1
+    return tried and condition(certificate, "Ready") is not None
+
+
 async def test_a_refusal_is_told_by_the_certificate(
     cert_manager_cluster: RealCluster, run_app: Any, make_certificate: Any, until: Any
 ) -> None:
@@ -57,9 +63,7 @@ async def test_a_refusal_is_told_by_the_certificate(
     async with run_app(app):
         issuer = await make_issuer(cert_manager_cluster, app)
         await make_certificate("refused", issuer)
-        failed = await until(
-            Certificate, "refused", lambda one: one.status.failed_issuance_attempts == 1
-        )
+        failed = await until(Certificate, "refused", has_failed)
     issuing, ready = condition(failed, "Issuing"), condition(failed, "Ready")
     assert (issuing.status, issuing.reason) == ("False", "Failed")
     assert "names of this kind are never signed" in issuing.message
@@ -88,9 +92,7 @@ async def test_a_certificate_for_another_key_never_reaches_the_secret(
     async with run_app(app):
         issuer = await make_issuer(cert_manager_cluster, app)
         await make_certificate("careless", issuer)
-        failed = await until(
-            Certificate, "careless", lambda one: one.status.failed_issuance_attempts == 1
-        )
+        failed = await until(Certificate, "careless", has_failed)
     assert condition(failed, "Issuing").reason == "InvalidCertificate"
 
 

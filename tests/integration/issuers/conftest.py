@@ -33,7 +33,7 @@ from certwright.pki.keys import KeyEncoding
 from certwright.testkit import Cluster
 
 INSTALL = "`make test-tools` installs pebble, golang-cfssl and softhsm2"
-PATIENCE = 20.0
+PATIENCE = 50.0
 
 
 def needed(*programs: str) -> None:
@@ -347,11 +347,18 @@ class Outcome(NamedTuple):
     """All that was said about both, events included."""
 
 
+def _has_ended(outcome: Outcome) -> bool:
+    """Whether a request has ended, or waits for an issuer that cannot sign."""
+    if outcome.ready is None:
+        return False
+    return outcome.ready.reason != "Pending" or outcome.issuer_ready.status == "False"
+
+
 @pytest.fixture
 def issued(live: LiveCluster) -> Callable[..., Awaitable[Any]]:
     """``await issued(app, spec)``: make an issuer and a request, and return what became of them.
 
-    Waits until the request ends, or the issuer cannot sign.
+    Waits until the request ends, or the issuer cannot sign; or for what *until* says.
     """
 
     async def issue(
@@ -360,7 +367,7 @@ def issued(live: LiveCluster) -> Callable[..., Awaitable[Any]]:
         name: str = "web.example.com",
         *,
         csr: bytes = b"",
-        seconds: float = 5.0,
+        until: Callable[[Outcome], object] = _has_ended,
         **wanted: Any,
     ) -> Outcome:
         kind = cast("type[Object]", app.namespaced_kind).resource
@@ -386,11 +393,9 @@ def issued(live: LiveCluster) -> Callable[..., Awaitable[Any]]:
         )  # fmt: skip
         await _approve(live)
         outcome = await _outcome(live, kind)
-        deadline = live.clock.monotonic() + seconds
-        while outcome.ready is None or outcome.ready.reason == "Pending":
-            waits_for_issuer = outcome.ready and outcome.issuer_ready.status == "False"
-            if live.clock.monotonic() > deadline or waits_for_issuer:
-                break
+        deadline = live.clock.monotonic() + PATIENCE
+        while not until(outcome):
+            assert live.clock.monotonic() < deadline, f"never came: {outcome}"
             await asyncio.sleep(0.02)
             outcome = await _outcome(live, kind)
         return outcome

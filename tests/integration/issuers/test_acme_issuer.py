@@ -102,13 +102,18 @@ async def test_an_order_goes_on_after_a_restart(
 ) -> None:
     """A proof takes long to settle; meanwhile the process is replaced."""
     await live.create(secret("account", key=KEY))
-    slow = txt_records(settling=timedelta(seconds=1))
+    slow = txt_records(settling=timedelta(seconds=3))
     first = acme_issuer(slow)
-    outcome = await issued(first, spec_for(pebble), "restart.example", seconds=0.5)
-    assert "the proofs are being published" in outcome.ready.message
+    published = "the proofs are being published"
+    await issued(
+        first,
+        spec_for(pebble),
+        "restart.example",
+        until=lambda found: found.ready and published in found.ready.message,
+    )
     placed = await order_of(live)
     await live.restart(acme_issuer(slow).operator)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(50):
         while (ready := await ready_of(live)).reason == "Pending":
             assert await order_of(live) == placed, "the same order goes on"
             await asyncio.sleep(0.05)

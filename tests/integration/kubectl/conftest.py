@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from certwright.testkit.actors import workload_controllers
 from certwright.testkit.controlplane import AssetsMissing, find_assets
 from certwright.testkit.controlplane.assets import kubernetes_version
 
-SECONDS = 30
+SECONDS = 55
 MANIFESTS = Path(__file__).parent / "manifests"
 
 
@@ -65,6 +66,20 @@ class Kubectl:
         answer = self.ask(*words, stdin=stdin, **environment)
         assert answer.code != 0, f"kubectl {' '.join(words)} succeeded: {answer.out}"
         return answer.err
+
+    def until(self, part: str, *words: str) -> str:
+        """Return what a command prints, on either channel, as soon as that has a text in it.
+
+        Servers tell of kinds some time after these are established, or gone.
+        """
+        deadline = time.monotonic() + SECONDS
+        while True:
+            answer = self.ask(*words)
+            if part in answer.out + answer.err:
+                return answer.out + answer.err
+            told = f"kubectl {' '.join(words)} never said {part!r}: {answer.err or answer.out}"
+            assert time.monotonic() < deadline, told
+            time.sleep(0.1)
 
     @property
     def manifests(self) -> Path:

@@ -23,7 +23,7 @@ def certwright(kubectl: Kubectl, *words: str, stdin: JsonObject | None = None) -
     done = subprocess.run(
         [sys.executable, "-c", MAIN, *words, "-i", "app", "-n", kubectl.namespace, "-o", "json"],
         input=yaml.safe_dump(stdin) if stdin else "",
-        capture_output=True, text=True, check=False, timeout=SECONDS * 3,
+        capture_output=True, text=True, check=False, timeout=SECONDS,
         env=os.environ | {"KUBECONFIG": str(kubectl.kubeconfig)},
     )  # fmt: skip
     return Answer(done.returncode, done.stdout, done.stderr)
@@ -99,7 +99,7 @@ def test_what_was_edited_is_a_conflict(kubectl: Kubectl) -> None:
 
 def test_one_deletion_is_enough(kubectl: Kubectl) -> None:
     assert apply(kubectl, manifest(kubectl, "web.yaml")).code == 0
-    kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    kubectl("rollout", "status", "deployment/web", "--timeout=50s")
     done = certwright(kubectl, "delete")
     assert done.code == 0, done.out + done.err
     assert "NotFound" in kubectl.refused("get", "deployment", "web")

@@ -23,7 +23,7 @@ def test_applying_on_the_client_changes_what_differs(kubectl: Kubectl) -> None:
     assert kubectl("diff", "-f", "web.yaml") == ""
     assert "+  replicas: 3" in kubectl.ask("diff", "-f", "web-changed.yaml").out
     assert "deployment.apps/web configured" in kubectl("apply", "-f", "web-changed.yaml")
-    kubectl("rollout", "status", "deployment/web", "--timeout=20s")
+    kubectl("rollout", "status", "deployment/web", "--timeout=50s")
     assert kubectl("get", "deploy", "web", "-o", "jsonpath={.status.readyReplicas}") == "3"
 
 
@@ -78,11 +78,11 @@ def test_a_watch_shows_what_changes(kubectl: Kubectl) -> None:
 
 def test_waiting_ends_when_it_happens(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx", "--replicas=2")
-    kubectl("wait", "deploy/web", "--for=condition=Available", "--timeout=20s")
+    kubectl("wait", "deploy/web", "--for=condition=Available", "--timeout=50s")
     command = [kubectl.binary, "-n", kubectl.namespace, "wait", "deploy/web", "--for=delete"]
     with subprocess.Popen(command, env=kubectl.environment, stdout=subprocess.PIPE) as waiting:
         kubectl("delete", "deploy", "web")
-        assert waiting.wait(20) == 0
+        assert waiting.wait(50) == 0
 
 
 def test_what_was_deleted_in_the_foreground_takes_its_dependents_along(kubectl: Kubectl) -> None:
@@ -150,16 +150,17 @@ def test_custom_resources_are_resources(kubectl: Kubectl) -> None:
     kind = f"kites.{group}"
     kubectl("create", "-f", "-", stdin=json.dumps(definition))
     try:
-        kubectl("wait", f"crd/{kind}", "--for=condition=Established", "--timeout=20s")
+        kubectl("wait", f"crd/{kind}", "--for=condition=Established", "--timeout=50s")
+        kubectl.until("No resources found", "get", kind)
         kubectl("apply", "-f", "-", stdin=json.dumps(kite))
         rows = [line.split()[:3] for line in kubectl("get", kind).splitlines()]
         assert rows == [["NAME", "COLOUR", "TAILS"], ["dragon", "red", "1"]]
         kubectl("scale", f"{kind}/dragon", "--replicas=4")
         assert kubectl("get", kind, "dragon", "-o", "jsonpath={.spec.tails}") == "4"
-        explained = kubectl("explain", f"{kind}.spec")
+        explained = kubectl.until("KIND:", "explain", f"{kind}.spec")
         assert "colour\t<string> -required-" in explained
         assert "Colour of the sail." in explained
         assert "A kite flies in the wind." in kubectl("explain", kind)
     finally:
         kubectl("delete", "crd", kind)
-    assert "the server doesn't have a resource type" in kubectl.refused("get", kind)
+    kubectl.until("the server doesn't have a resource type", "get", kind)

@@ -24,16 +24,16 @@ def images(kubectl: Kubectl) -> str:
 
 def test_a_rollout_is_undone(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx:1", "--replicas=2")
-    done = kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    done = kubectl("rollout", "status", "deploy/web", "--timeout=50s")
     assert done.endswith('deployment "web" successfully rolled out\n')
     kubectl("set", "image", "deploy/web", "nginx=nginx:2")
-    kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    kubectl("rollout", "status", "deploy/web", "--timeout=50s")
     kubectl("wait", "pods", "--for=jsonpath={.spec.containers[0].image}=nginx:2", "--all")
     assert images(kubectl) == "nginx:2 nginx:2"
     history = kubectl("rollout", "history", "deploy/web").splitlines()
     assert [line.split()[0] for line in history[2:4]] == ["1", "2"]
     kubectl("rollout", "undo", "deploy/web")
-    kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    kubectl("rollout", "status", "deploy/web", "--timeout=50s")
     assert "nginx:1" in images(kubectl)
     listed = kubectl("get", "replicasets", "--no-headers").splitlines()
     assert sorted(line.split()[1] for line in listed) == ["0", "2"]
@@ -41,11 +41,11 @@ def test_a_rollout_is_undone(kubectl: Kubectl) -> None:
 
 def test_a_rollout_that_fails_says_so(kubectl: Kubectl) -> None:
     kubectl("create", "deployment", "web", "--image=nginx")
-    kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    kubectl("rollout", "status", "deploy/web", "--timeout=50s")
     broken = {"annotations": {"testkit.certwright.dev/workload": "pull=error"}}
     spec = {"progressDeadlineSeconds": 1, "template": {"metadata": broken}}
     kubectl("patch", "deploy", "web", "--patch", json.dumps({"spec": spec}))
-    complaint = kubectl.refused("rollout", "status", "deploy/web", "--timeout=20s")
+    complaint = kubectl.refused("rollout", "status", "deploy/web", "--timeout=50s")
     assert "exceeded its progress deadline" in complaint
     assert "ErrImagePull" in kubectl("get", "pods")
 
@@ -68,11 +68,11 @@ def test_a_watch_shows_pods_come_up(kubectl: Kubectl) -> None:
 
 def test_other_workloads_and_endpoints_are_shown(kubectl: Kubectl) -> None:
     kubectl("create", "job", "once", "--image=busybox")
-    kubectl("wait", "job/once", "--for=condition=Complete", "--timeout=20s")
+    kubectl("wait", "job/once", "--for=condition=Complete", "--timeout=50s")
     assert kubectl("get", "pods", "--no-headers").split()[1:3] == ["0/1", "Completed"]
     kubectl("create", "deployment", "web", "--image=nginx", "--port=80")
     kubectl("expose", "deployment", "web")
-    kubectl("rollout", "status", "deploy/web", "--timeout=20s")
+    kubectl("rollout", "status", "deploy/web", "--timeout=50s")
     kubectl("wait", "endpointslice", "-l", "kubernetes.io/service-name=web", "--for=create")
     address = kubectl("get", "pods", "-l", "app=web", "-o", "jsonpath={.items[0].status.podIP}")
     assert kubectl("get", "nodes", "--no-headers").split()[:2] == ["played", "Ready"]

@@ -15,7 +15,7 @@ from certwright.testkit.node.plane import PlaneWithNode, control_plane_with_node
 
 pytestmark = [pytest.mark.real, pytest.mark.asyncio(loop_scope="module")]
 
-SECONDS = 30
+SECONDS = 60
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

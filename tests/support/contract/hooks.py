@@ -1,6 +1,5 @@
 """Webhooks for conversations: a TLS server both API servers call, and what it heard."""
 
-import asyncio
 import base64
 import ssl
 import tempfile
@@ -11,7 +10,8 @@ from typing import Any, Self
 import orjson
 from aiohttp import web
 from tests.support.contract.samples import CONFIG_MAPS, config_map
-from tests.support.contract.transcript import PATIENCE_SECONDS, Conversation
+from tests.support.contract.transcript import Conversation
+from tests.support.waits import until
 
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.clock import SYSTEM
@@ -138,12 +138,12 @@ class Hooks:
         assert made.status == 201, made.body
         self._configured.append(f"{plural}/{body['metadata']['name']}")
         asked = config_map(f"probe-{nonce}", {"labels": {"probe": nonce}})
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while True:
-                found = await self.api.post(f"{CONFIG_MAPS}?dryRun=All", asked, recorded=False)
-                if "heeded" in str(found.body.get("message")):
-                    break
-                await asyncio.sleep(0.02)
+
+        async def heeded() -> bool:
+            found = await self.api.post(f"{CONFIG_MAPS}?dryRun=All", asked, recorded=False)
+            return "heeded" in str(found.body.get("message"))
+
+        await until(f"the server heeds {kind} webhooks", heeded)
         self.heard.clear()
 
     async def forget(self) -> None:

@@ -1,9 +1,8 @@
 """Small objects to talk about, where they live, and a kind of our own."""
 
-import asyncio
 from typing import Any
 
-from tests.support.contract.transcript import PATIENCE_SECONDS, Conversation
+from tests.support.contract.transcript import Answer, Conversation
 
 Json = dict[str, Any]
 
@@ -143,6 +142,10 @@ DEFINITION: Json = {
 async def install_gadgets(api: Conversation) -> None:
     """Make the kind known; on the real server it stays for the other tests of the session."""
     await api.post(CRDS, DEFINITION, recorded=False)
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while (await api.get(GADGETS, recorded=False)).status != 200:
-            await asyncio.sleep(0.02)
+    await api.until(GADGETS, _is_there, recorded=False)
+    for path in ("/apis/contract.example.com/v1", "/apis/contract.example.com"):
+        await api.until(path, _is_there, recorded=False)  # told a moment after it is served
+
+
+def _is_there(answer: Answer) -> bool:
+    return answer.status == 200

@@ -1,11 +1,10 @@
 """Kinds of a test's own, in a group of its own, and their objects."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
 from tests.support.contract.samples import CRDS
-from tests.support.contract.transcript import PATIENCE_SECONDS, Answer, Conversation
+from tests.support.contract.transcript import Answer, Conversation
 
 from certwright.kube import JsonObject
 
@@ -92,9 +91,7 @@ async def install(api: Conversation, manifest: Json, *versions: str) -> Things:
 
 async def answering(api: Conversation, path: str, holds: Callable[[Answer], bool]) -> None:
     """Wait for what the server does a moment after a definition changed."""
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while not holds(await api.get(path, recorded=False)):
-            await asyncio.sleep(0.02)
+    await api.until(path, holds, recorded=False)
 
 
 async def remove(api: Conversation, *plurals: str) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import orjson
 import pytest
+from tests.support.waits import until
 
 from certwright.client import Request, Transport
 
@@ -26,7 +27,7 @@ AGE = re.compile(r"^\d+s$")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 COMPARED_HEADERS = ("allow", "cache-control", "content-type", "location", "retry-after", "warning")
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-PATIENCE_SECONDS = 20
+PATIENCE_SECONDS = 60
 """How long the controllers of the real control plane get for what they do asynchronously."""
 
 Json = dict[str, Any]
@@ -137,6 +138,7 @@ class Answer:
 
     status: int
     body: Any
+    headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -195,11 +197,14 @@ class Conversation:
             )
         )
         content = _parsed(response.body) if response.body else None
+        answer = Answer(response.status, content, response.headers)
         if recorded:
-            asked = f"{method} {self.symbols.text(path)}"
-            words = content if same_words else _without_words(content)
-            self._write(asked, response.status, response.headers, words)
-        return Answer(response.status, content)
+            self._record(method, path, answer, same_words=same_words)
+        return answer
+
+    def _record(self, method: str, path: str, answer: Answer, *, same_words: bool = True) -> None:
+        words = answer.body if same_words else _without_words(answer.body)
+        self._write(f"{method} {self.symbols.text(path)}", answer.status, answer.headers, words)
 
     async def get(self, path: str, **options: Any) -> Answer:
         return await self.ask("GET", path, **options)
@@ -236,24 +241,40 @@ class Conversation:
             "PATCH", path + query, body, content_type="application/apply-patch+yaml", **options
         )
 
-    async def until(self, path: str, holds: Callable[[Answer], bool]) -> Answer:
-        """Ask again until *holds*, and write down the last answer only."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while not holds(await self.get(path, recorded=False)):
-                await asyncio.sleep(0.02)
-        return await self.get(path)
+    async def until(
+        self, path: str, holds: Callable[[Answer], bool], *, recorded: bool = True
+    ) -> Answer:
+        """Ask again until *holds*, and write down the answer that did."""
 
-    async def watch(self, path: str, count: int, *, accept: str = "application/json") -> list[Json]:
+        async def found() -> bool:
+            nonlocal answer
+            answer = await self.get(path, recorded=False)
+            return holds(answer)
+
+        answer = Answer(0, None)
+        await until(f"what is awaited of {path}", found, PATIENCE_SECONDS)
+        if recorded:
+            self._record("GET", path, answer)
+        return answer
+
+    async def watch(
+        self,
+        path: str,
+        count: int,
+        *,
+        accept: str = "application/json",
+        into: list[Json] | None = None,
+    ) -> list[Json]:
         """Open a watch and write down its first *count* events, fewer if it ends before.
 
         Of streamed lists the bookmarks that only tell the time are left out: a real server
-        sends them when it pleases.
+        sends them when it pleases. Events are in *into* as soon as they come.
         """
         streamed = "sendInitialEvents=true" in path
         split = urlsplit(path.replace("{ns}", self.namespace))
         query = (*parse_qsl(split.query, keep_blank_values=True), ("watch", "true"))
         request = Request("watch", "GET", split.path, query, (("accept", accept),))
-        events: list[Json] = []
+        events: list[Json] = [] if into is None else into
         pending = b""
         async with asyncio.timeout(PATIENCE_SECONDS), self.transport.stream(request) as stream:
             async for chunk in stream.chunks():

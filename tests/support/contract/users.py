@@ -1,11 +1,11 @@
 """Other people who talk to a server, and the roles that say what they may do."""
 
-import asyncio
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import Any
 
-from tests.support.contract.transcript import PATIENCE_SECONDS, Conversation
+from tests.support.contract.transcript import Conversation
+from tests.support.waits import until
 
 from certwright.client import Request, Response, Stream, Transport
 
@@ -122,12 +122,31 @@ async def effective(
     """Wait until the server decides by a rule: the real one notices roles after a moment."""
     spec = {**_asked(given, namespace), **_asking(subject)}
     body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
-    async with asyncio.timeout(PATIENCE_SECONDS):
-        while True:
-            answer = await api.post(ACCESS, body, recorded=False)
-            if answer.body["status"]["allowed"] is allowed:
-                return
-            await asyncio.sleep(0.02)
+
+    async def decided() -> bool:
+        answer = await api.post(ACCESS, body, recorded=False)
+        return answer.body["status"]["allowed"] is allowed
+
+    await until(f"{spec} is {'' if allowed else 'not '}allowed", decided)
+
+
+async def until_added_up(api: Conversation) -> None:
+    """Wait until the roles that every cluster has are made of others.
+
+    A controller of the real control plane does that some time after its start.
+    """
+    for name in ("view", "edit", "admin"):  # each is part of the next
+
+        async def complete(name: str = name) -> bool:
+            found = await api.get(f"{CLUSTER_ROLES}/{name}", recorded=False)
+            [selector] = found.body["aggregationRule"]["clusterRoleSelectors"]
+            [(label, value)] = selector["matchLabels"].items()
+            path = f"{CLUSTER_ROLES}?labelSelector={label}={value}"
+            parts = (await api.get(path, recorded=False)).body["items"]
+            rules = found.body["rules"] or ()
+            return all(rule in rules for part in parts for rule in part["rules"] or ())
+
+        await until(f"ClusterRole {name} is made of others", complete)
 
 
 def _asked(given: Json, namespace: str) -> Json:

@@ -36,7 +36,7 @@ QUICK = NodeSettings(
     probe_scale=0.1,
 )
 """Times that are long enough to be seen and short enough for a test."""
-PATIENCE_SECONDS = 20.0
+PATIENCE_SECONDS = 50.0
 
 
 @cache

@@ -1,6 +1,7 @@
 """One process of the control plane: started under a guard, its output kept in a log file."""
 
 import asyncio
+import secrets
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
@@ -12,6 +13,10 @@ from certwright.testkit.controlplane.errors import ComponentFailed
 _GUARD = Path(__file__).with_name("guard.py")
 """Run as a file, isolated: importing the package would cost each guard half a second."""
 _STOP_SECONDS = 10
+_GIVEN_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_LOWEST_PORT = 10_240
+_ENOUGH_PORTS = 5_000
+"""Among fewer, two processes would choose the same too often."""
 
 
 class ServerProcess:
@@ -76,12 +81,31 @@ async def running(
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ports of 127.0.0.1 that are free now; another process may still be faster."""
-    sockets = [socket.socket() for _ in range(count)]
+    """Return ports of 127.0.0.1 that are free now; another process may still be faster.
+
+    Where that is known, they are not among those that the kernel gives away by itself, which
+    connections of any process use up and free again all the time.
+    """
+    sockets: list[socket.socket] = []
     try:
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
+        while len(sockets) < count:
+            one = socket.socket()
+            try:
+                one.bind(("127.0.0.1", _any_port()))
+            except OSError:  # taken: try another one
+                one.close()
+            else:
+                sockets.append(one)
         return [one.getsockname()[1] for one in sockets]
     finally:
         for one in sockets:
             one.close()
+
+
+def _any_port() -> int:
+    try:
+        lowest_given = int(_GIVEN_PORTS.read_text("ascii").split()[0])
+    except (OSError, ValueError, IndexError):
+        return 0
+    choice = lowest_given - _LOWEST_PORT
+    return _LOWEST_PORT + secrets.randbelow(choice) if choice > _ENOUGH_PORTS else 0

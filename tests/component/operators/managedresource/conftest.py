@@ -18,7 +18,6 @@ name of that namespace too, so tests on a shared server do not see each other.
 Scenarios run with our definition of ManagedResource and with the one that Gardener installs.
 """
 
-import asyncio
 import base64
 import os
 from collections.abc import Callable
@@ -29,6 +28,7 @@ from typing import Any
 import orjson
 import pytest
 from msgspec.structs import replace
+from tests.support.waits import until
 
 from certwright.api.managedresources import ManagedResource
 from certwright.apply import pack_brotli
@@ -261,11 +261,13 @@ class Keeping:
         calls: Calls = await self.cluster.restart(self.running)
         return calls
 
-    async def until_healthy(self, name: str, seconds: float = 20.0) -> Calls:
+    async def until_healthy(self, name: str) -> Calls:
         """Wait for what only time brings (a retry, another controller), and settle."""
-        async with asyncio.timeout(seconds):
-            while await self.conditions(name) != HEALTHY:
-                await asyncio.sleep(0.1)
+
+        async def healthy() -> bool:
+            return await self.conditions(name) == HEALTHY
+
+        await until(f"ManagedResource {name} is healthy", healthy)
         return await self.settle()
 
     # Looking

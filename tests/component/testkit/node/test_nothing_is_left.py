@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.node.rig import QUICK, PodRig, embedded_rig
+from tests.support.node.rig import PATIENCE_SECONDS, QUICK, PodRig, embedded_rig
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client
@@ -35,24 +34,19 @@ def marked(mark: str) -> list[int]:
 
 
 async def until_some(mark: str, count: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while len(marked(mark)) < count:
             await asyncio.sleep(0.02)
 
 
 async def until_none(mark: str) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while marked(mark):
             await asyncio.sleep(0.02)
 
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text("ascii").split()[3])
-
-
-def is_free(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) != 0
 
 
 async def play_pods(count: int, batch: int) -> None:
@@ -76,7 +70,7 @@ async def play_pods(count: int, batch: int) -> None:
                 await rig.client.delete(Pod, rig.key(name), grace_seconds=grace)
             for name in names:
                 await rig.gone(name)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while rig.node.pods:
                 await asyncio.sleep(0.02)
         assert list(root.iterdir()) == []
@@ -86,7 +80,6 @@ async def play_pods(count: int, batch: int) -> None:
         await until_none(mark.replace(" ", "\0"))
     assert not root.exists()
     assert len(ports) >= count // 2
-    assert all(map(is_free, ports))
 
 
 async def test_pods_that_come_and_go_leave_nothing() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
+from tests.support.waits import until_allowed
 
 from certwright.client import Client, Request, Response, Transport
 from certwright.kube import JsonObject, Resource
@@ -58,6 +59,7 @@ async def grant(cluster: EmbeddedCluster, *rules: JsonObject) -> None:
             "subjects": [{"apiGroup": RBAC, "kind": "User", "name": USER}],
         }
     )
+    await until_allowed(cluster.client, USER, cluster.namespace, rules)
 
 
 @dataclass

@@ -1,11 +1,12 @@
 """What only one object can have: its successor cannot have it before the old one is gone."""
 
-import asyncio
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
+from tests.support.waits import until
 
 from certwright.client import Client, Request
 from certwright.client.transport import Response
@@ -132,12 +133,12 @@ def bound(namespace: str) -> tuple[JsonObject, JsonObject]:
     }
 
 
-async def may_create(keeping: Keeping, obj: JsonObject) -> bool:
+async def is_refused(keeping: Keeping, obj: JsonObject) -> bool:
     try:
         await keeping.cluster.client.create(keeping.placed(obj), dry_run=True)
     except Forbidden:
-        return False
-    return True
+        return True
+    return False
 
 
 @pytest.mark.real
@@ -150,9 +151,7 @@ async def test_a_name_changes_although_admission_refuses_it_while_the_old_one_is
     policies = bound(keeping.namespace)
     await keeping.cluster.install(*policies)
     try:
-        async with asyncio.timeout(30):
-            while await may_create(keeping, config_map("new")):  # until the policy is heeded
-                await asyncio.sleep(0.1)
+        await until("the policy is heeded", partial(is_refused, keeping, config_map("new")))
         await keeping.rewrite("web", config_map("new"))
         await keeping.settle()
         await keeping.until_healthy("web")
@@ -180,9 +179,7 @@ async def test_a_name_changes_under_a_quota_that_is_used_up(
     hard = {"count/configmaps": "1"}
     await keeping.cluster.create({**quota, "spec": {"hard": hard}})
     await count(keeping, "1")
-    async with asyncio.timeout(30):
-        while await may_create(keeping, config_map("new")):  # until the quota is heeded
-            await asyncio.sleep(0.1)
+    await until("the quota is heeded", partial(is_refused, keeping, config_map("new")))
     await keeping.rewrite("web", config_map("new"))
     await keeping.settle()
     assert await keeping.exists(ConfigMap, "old", "new") == set()

@@ -4,11 +4,13 @@ import asyncio
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from tests.support.waits import until
 
 from certwright.api.managedresources import ManagedResource
 from certwright.cli.resourcemanager.flags import parse
@@ -190,13 +192,13 @@ async def test_its_roles_read_what_is_kept_and_write_none_of_it(
             await real_cluster.client.create(manifest)
     rbac = "rbac.authorization.k8s.io"
     read = (("apps", "deployments"), (rbac, "clusterrolebindings"))
-    async with asyncio.timeout(30):  # the controller adds up one role after the other
-        for group, resource in read:
-            while not await may(real_cluster, "watch", group, resource):
-                await asyncio.sleep(0.1)
+    for group, resource in read:  # the controller adds up one role after the other
+        allowed = partial(may, real_cluster, "watch", group, resource)
+        await until(f"the process may watch {resource}", allowed)
+    acts = partial(may, real_cluster, "impersonate", "", "serviceaccounts", "managed-resources")
+    await until("the process may act as managed-resources", acts)
     for verb in ("create", "update", "patch", "delete"):
         assert not await may(real_cluster, verb, "apps", "deployments")
         assert not await may(real_cluster, verb, rbac, "clusterrolebindings")
-    assert await may(real_cluster, "impersonate", "", "serviceaccounts", "managed-resources")
     assert not await may(real_cluster, "impersonate", "", "serviceaccounts", "default")
     assert not await may(real_cluster, "impersonate", "", "users", "kubernetes-admin")

@@ -1,12 +1,12 @@
 """ManagedResources that act as a ServiceAccount: its roles decide, on both servers."""
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
 from typing import Any
 
 import pytest
 from tests.component.operators.managedresource.conftest import Keeping
+from tests.support.waits import until
 
 from certwright.kube import JsonObject, Key, NotFound
 from certwright.kube.kinds import (
@@ -67,17 +67,14 @@ class Tenants(Keeping):
             "spec": {"namespace": namespace},
         }
         wanted = {name: sorted(granted.split()) for name, granted in verbs.items()}
-        async with asyncio.timeout(20):
-            while True:
-                rules = (await acting.create(body))["status"]["resourceRules"]
-                found = {
-                    name: sorted(rule["verbs"]) for rule in rules for name in rule["resources"]
-                }
-                if {name: found.get(name) for name in wanted} == wanted:
-                    found_others = set(found) & {"configmaps", "services", "secrets"}
-                    if found_others <= set(wanted):
-                        return
-                await asyncio.sleep(0.05)
+
+        async def known() -> bool:
+            rules = (await acting.create(body))["status"]["resourceRules"]
+            found = {name: sorted(rule["verbs"]) for rule in rules for name in rule["resources"]}
+            others = set(found) & {"configmaps", "services", "secrets"}
+            return {name: found.get(name) for name in wanted} == wanted and others <= set(wanted)
+
+        await until(f"{account} may {verbs} in {namespace}", known)
 
     async def other_namespace(self) -> str:
         name = f"{self.namespace}-other"
@@ -231,9 +228,7 @@ async def test_a_deletion_that_is_forbidden_waits_and_names_the_account(
     await tenants.allow(configmaps=ALL)
     with suppress(NotFound):  # gone by a retry
         await tenants.change("web", suspend=False)
-    async with asyncio.timeout(30):
-        while await tenants.find(tenants.kind, "web") is not None:
-            await asyncio.sleep(0.2)
+    await tenants.cluster.gone(tenants.kind, "web")
     await tenants.settle()
     assert await tenants.exists(ConfigMap, "a") == set()
 
