@@ -11,6 +11,7 @@ from datetime import timedelta
 from certwright.clock import SYSTEM
 from certwright.kube.kinds import ConfigMap
 from certwright.runtime import ListenAddress, Metrics, configure_logs, new_event_loop
+from certwright.runtime.process.memory import release_memory
 from certwright.tls.directory import DirectoryFollower
 from certwright.tls.server import ServingCertificate
 from certwright.webhook import (
@@ -64,7 +65,9 @@ async def main(folder: str, port: int) -> None:
     async with asyncio.TaskGroup() as group:
         group.create_task(server.run())
         group.create_task(follower.run())
-        print(json.dumps({"port": await server.listening()}), flush=True)
+        port = await server.listening()
+        release_memory()  # as every process of ours does when it is set up
+        print(json.dumps({"port": port}), flush=True)
 
 
 if __name__ == "__main__":

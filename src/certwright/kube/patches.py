@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import orjson
 
 from certwright.kube.rawjson import is_deep
@@ -142,13 +143,15 @@ MAX_COPIED_BYTES = 3 * 1024 * 1024
 """``copy`` lets a small patch make a huge document; this much, as JSON, may be copied."""
 
 
-def create_json_patch(old: Any, new: Any) -> list[dict[str, Any]]:
-    """Return operations that turn *old* into *new*; none if they are equal.
+def create_json_patch(written: bytes, new: Any) -> list[dict[str, Any]]:
+    """Return operations that turn a document, as it is *written*, into *new*; none if equal.
 
-    Lists are compared item by item between their common beginning and end, which gives
-    short patches for the usual insertion or removal, not the shortest for any shuffle.
+    Members of objects are compared as JSON, and only those that differ are decoded: most parts of
+    an object stay as they are. Lists are compared item by item between their common beginning and
+    end, which gives short patches for the usual insertion or removal, not the shortest for any
+    shuffle.
     """
-    return list(_differences(old, new, "", 0))
+    return list(_differences_from(written, new, "", 0))
 
 
 def apply_json_patch(document: Any, operations: Sequence[Mapping[str, Any]]) -> Any:
@@ -196,6 +199,31 @@ def _differences(old: Any, new: Any, path: str, depth: int) -> Iterator[dict[str
         yield from _list_differences(old, new, path, depth)
     elif not equal(old, new, depth):
         yield {"op": "replace", "path": path, "value": copy(new, depth)}
+
+
+_MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def _differences_from(written: bytes, new: Any, path: str, depth: int) -> Iterator[dict[str, Any]]:
+    check_depth(depth)
+    if not isinstance(new, dict) or written[:1] != b"{":
+        yield from _differences(orjson.loads(written), new, path, depth)
+        return
+    old = _MEMBERS.decode(written)
+    for key in old.keys() - new.keys():
+        yield {"op": "remove", "path": f"{path}/{escape(key)}"}
+    for key, value in new.items():
+        raw = old.get(key)
+        if raw is None:
+            yield {"op": "add", "path": f"{path}/{escape(key)}", "value": copy(value, depth + 1)}
+            continue
+        text = bytes(raw)
+        try:
+            if orjson.dumps(value) == text:
+                continue
+        except TypeError:  # too deep, or numbers that orjson does not write
+            pass
+        yield from _differences_from(text, value, f"{path}/{escape(key)}", depth + 1)
 
 
 def _is_written_alike(old: Any, new: Any, depth: int) -> bool:

@@ -92,10 +92,11 @@ def respond(request: AdmissionReview, decision: object, *, mutating: bool) -> Ad
 def _patch(request: AdmissionReview, wanted: JsonObject, *, mutating: bool) -> bytes:
     if not mutating:
         raise WrongDecision("a validating webhook cannot patch; declare it with mutating=True")
-    if bytes(request.raw_object) == b"null":
+    written = bytes(request.raw_object)
+    if written == b"null":
         raise WrongDecision(f"{request.operation} has no object that could be patched")
-    # Decoded anew: what the handler was given it may have changed in place.
-    operations = create_json_patch(request.obj(), wanted)
+    # As it came: what the handler was given it may have changed in place.
+    operations = create_json_patch(written, wanted)
     return orjson.dumps(operations) if operations else b""
 
 

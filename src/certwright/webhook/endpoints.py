@@ -29,7 +29,7 @@ from certwright.kube.reviews.conversion import (
     write_not_converted,
 )
 from certwright.runtime.outcome import describe
-from certwright.webhook.decisions import Deny, Patch, WrongDecision, respond
+from certwright.webhook.decisions import Decision, Deny, Patch, WrongDecision, respond
 from certwright.webhook.declaration import AdmissionHandler, ConversionHandler, NotConverted
 
 _log = structlog.get_logger()
@@ -47,8 +47,10 @@ class ReviewEndpoint(Protocol):
 
     path: str
 
-    async def answer(self, body: bytes, certificate: str) -> Answer:
+    def answer(self, body: bytes, certificate: str) -> Answer | Awaitable[Answer]:
         """Answer a review that came over a connection with a certificate of this fingerprint.
+
+        At once if nothing has to be waited for.
 
         Raises:
             ApiError: it is no review that is served here, or the handler failed.
@@ -68,16 +70,30 @@ class AdmissionEndpoint:
         self._exempt = exempt
         self._webhook = webhook
 
-    async def answer(self, body: bytes, certificate: str) -> Answer:  # noqa: ARG002 - a protocol
+    def answer(self, body: bytes, certificate: str) -> Answer | Awaitable[Answer]:  # noqa: ARG002 - a protocol
         """Answer an AdmissionReview."""
         request = read_admission_review(body)
         if self._exempt(request):
             return Answer(write_admission_review(_allowed(request)), "allowed")
         try:
             decided = self._webhook.review(request)
-            decision = await decided if isinstance(decided, Awaitable) else decided
-            response = respond(request, decision, mutating=self._webhook.mutating)
         except Exception as error:  # noqa: BLE001 - of the code of users
+            raise self._failed(request, error) from None
+        if isinstance(decided, Awaitable):
+            return self._later(request, decided)
+        return self._decided(request, decided)
+
+    async def _later(self, request: AdmissionReview, deciding: Awaitable[Decision]) -> Answer:
+        try:
+            decision = await deciding
+        except Exception as error:  # noqa: BLE001 - of the code of users
+            raise self._failed(request, error) from None
+        return self._decided(request, decision)
+
+    def _decided(self, request: AdmissionReview, decision: Decision) -> Answer:
+        try:
+            response = respond(request, decision, mutating=self._webhook.mutating)
+        except Exception as error:  # noqa: BLE001 - it depends on what users return
             raise self._failed(request, error) from None
         result = "allowed" if response.allowed else "denied"
         if isinstance(decision, Deny):
@@ -117,7 +133,7 @@ class ConversionEndpoint:
         self.path = webhook.path
         self._convert = webhook.convert
 
-    async def answer(self, body: bytes, certificate: str) -> Answer:  # noqa: ARG002 - a protocol
+    def answer(self, body: bytes, certificate: str) -> Answer:  # noqa: ARG002 - a protocol
         """Answer a ConversionReview."""
         request = read_conversion_review(body)
         try:

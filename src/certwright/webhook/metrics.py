@@ -19,7 +19,8 @@ class PathMetrics:
     def __init__(self, families: "WebhookMetrics", path: str) -> None:
         self.results = {name: families.reviews.labels(path, name) for name in RESULTS}
         self.seconds = families.seconds.labels(path)
-        self.in_flight = families.in_flight.labels(path)
+        self.in_flight = 0
+        families.in_flight.labels(path).set_function(lambda: self.in_flight)
 
 
 class WebhookMetrics:

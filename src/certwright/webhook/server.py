@@ -122,6 +122,7 @@ class WebhookServer:
         self._address = address
         self._clock = clock
         self._limits = limits or ReviewLimits()
+        self._seconds = self._limits.review.total_seconds()
         self._authenticated = authenticated
         self._clients = frozenset(clients)
         self._running = 0
@@ -215,7 +216,7 @@ class WebhookServer:
     ) -> web.Response:
         started = self._clock.monotonic()
         self._running += 1
-        metrics.in_flight.inc()
+        metrics.in_flight += 1
         result = "failed"
         try:
             self._admit(request)
@@ -229,7 +230,7 @@ class WebhookServer:
             return _refusal(error)
         finally:
             self._running -= 1
-            metrics.in_flight.dec()
+            metrics.in_flight -= 1
             metrics.results[result].inc()
             metrics.seconds.observe(self._clock.monotonic() - started)
 
@@ -256,13 +257,18 @@ class WebhookServer:
         endpoint: ReviewEndpoint,
         query: str,
     ) -> Answer:
-        seconds = self._limits.review.total_seconds()
-        if query:
-            seconds = min(seconds, asked_seconds(query))
+        seconds = min(self._seconds, asked_seconds(query)) if query else self._seconds
+        certificate = self._certificate.fingerprint_of(connection)
         try:
+            if request.content.is_eof():  # as nearly always: all of it has come
+                answer = endpoint.answer(await request.read(), certificate)
+                if isinstance(answer, Answer):
+                    return answer
+                async with asyncio.timeout(seconds):
+                    return await answer
             async with asyncio.timeout(seconds):
-                body = await request.read()
-                return await endpoint.answer(body, self._certificate.fingerprint_of(connection))
+                answer = endpoint.answer(await request.read(), certificate)
+                return answer if isinstance(answer, Answer) else await answer
         except web.HTTPRequestEntityTooLarge:
             raise self._too_large() from None
         except (web.RequestPayloadError, ConnectionError):
@@ -304,8 +310,8 @@ def check_headers(method: str, headers: Mapping[str, str]) -> None:
     """Raise `ApiError` if a request is none that carries a review."""
     if method != "POST":
         raise MethodNotAllowed(f"reviews are sent by POST, not by {method[:20]}")
-    content = headers.get("Content-Type", "").partition(";")[0].strip().lower()
-    if content != _JSON:
+    content = headers.get("Content-Type", "")
+    if content != _JSON and (content := content.partition(";")[0].strip().lower()) != _JSON:
         raise UnsupportedMediaType(f"the body is {content[:100]!r}; reviews are {_JSON}")
     if headers.get("Content-Encoding", "identity") != "identity":
         raise UnsupportedMediaType("compressed bodies are not accepted")

@@ -1,10 +1,12 @@
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certwright.kube.patches import PatchError, apply_json_patch, copy, create_json_patch, equal
+from certwright.kube import patches
+from certwright.kube.patches import PatchError, apply_json_patch, copy, equal
 
 KEYS = st.sampled_from(["a", "b", "a/b", "m~n", "", "0", "-", "~1"])
 DOCUMENTS = st.recursive(
@@ -12,6 +14,10 @@ DOCUMENTS = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=4),
     max_leaves=12,
 )
+
+
+def create_json_patch(old: Any, new: Any) -> list[dict[str, Any]]:
+    return patches.create_json_patch(orjson.dumps(old), new)
 
 
 @given(DOCUMENTS, DOCUMENTS)
@@ -38,6 +44,20 @@ def test_patches_are_small() -> None:
     assert create_json_patch([1, 2, 3, 4], [1, 4]) == [
         {"op": "remove", "path": "/2"},
         {"op": "remove", "path": "/1"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "written", [b'{"a": {"c": 1, "b": [1]}, "d": "\\u003c"}', b'{"d":"<","a":{"b":[1],"c":1}}']
+)
+def test_equal_documents_may_be_written_otherwise(written: bytes) -> None:
+    assert patches.create_json_patch(written, {"a": {"b": [1], "c": 1}, "d": "<"}) == []
+
+
+def test_numbers_too_large_for_a_machine_word_are_compared() -> None:
+    large = 2**70
+    assert patches.create_json_patch(b'{"a": {"b": 1}}', {"a": {"b": large}}) == [
+        {"op": "replace", "path": "/a/b", "value": large}
     ]
 
 
@@ -165,9 +185,10 @@ def nested(levels: int, *, in_lists: bool) -> Any:
 @pytest.mark.parametrize("in_lists", [True, False])
 def test_bounds_the_depth(in_lists: bool) -> None:  # noqa: FBT001 - a parameter of the test
     deep, other = nested(300, in_lists=in_lists), nested(300, in_lists=in_lists)
+    written = b'{"a":' * 300 + b"2" + b"}" * 300
     for attempt in (
         lambda: create_json_patch({}, deep),
-        lambda: create_json_patch(deep, other),
+        lambda: patches.create_json_patch(written, nested(300, in_lists=False)),
         lambda: equal(deep, other),
         lambda: apply_json_patch({}, [{"op": "add", "path": "/a", "value": deep}]),
         lambda: apply_json_patch({}, [{"op": "remove", "path": "/a" * 300}]),

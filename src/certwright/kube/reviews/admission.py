@@ -9,7 +9,7 @@ from msgspec import Raw, Struct, field
 
 from certwright.kube.errors import BadRequest
 from certwright.kube.objects import GroupVersionKind, JsonObject, Key, Object
-from certwright.kube.reviews.envelope import read_request
+from certwright.kube.reviews.envelope import ReviewReader
 
 API_VERSION: Final = "admission.k8s.io/v1"
 KIND: Final = "AdmissionReview"
@@ -106,13 +106,13 @@ class _Answer(Struct, rename="camel"):
     kind: str = KIND
 
 
-_REQUEST = msgspec.json.Decoder(AdmissionReview)
+_READER = ReviewReader(API_VERSION, KIND, AdmissionReview)
 _ENCODER = msgspec.json.Encoder()
 
 
 def read_admission_review(body: bytes) -> AdmissionReview:
     """Return the request in an AdmissionReview; `BadRequest` says what is wrong with the body."""
-    return read_request(body, API_VERSION, KIND, _REQUEST)
+    return _READER.read(body)
 
 
 def write_admission_review(response: AdmissionResponse) -> bytes:

@@ -8,7 +8,7 @@ import orjson
 from msgspec import Raw, Struct
 
 from certwright.kube.objects import JsonObject
-from certwright.kube.reviews.envelope import read_request
+from certwright.kube.reviews.envelope import ReviewReader
 
 API_VERSION: Final = "apiextensions.k8s.io/v1"
 KIND: Final = "ConversionReview"
@@ -41,13 +41,13 @@ class _Answer(Struct, rename="camel"):
     kind: str = KIND
 
 
-_REQUEST = msgspec.json.Decoder(ConversionReview)
+_READER = ReviewReader(API_VERSION, KIND, ConversionReview)
 _ENCODER = msgspec.json.Encoder()
 
 
 def read_conversion_review(body: bytes) -> ConversionReview:
     """Return the request in a ConversionReview; `BadRequest` says what is wrong with the body."""
-    return read_request(body, API_VERSION, KIND, _REQUEST)
+    return _READER.read(body)
 
 
 def write_converted(request: ConversionReview, objects: Sequence[JsonObject]) -> bytes:
