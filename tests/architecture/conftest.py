@@ -2,6 +2,7 @@
 
 import ast
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,11 @@ class Module:
     name: str
     tree: ast.Module
 
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All that the module is made of; dozens of tests look through it."""
+        return list(ast.walk(self.tree))
+
     @property
     def layer(self) -> str:
         """The package directly below certwright, or the module itself: ``kube``, ``clock``."""
@@ -29,7 +35,7 @@ class Module:
     def imports(self) -> list[tuple[str, int]]:
         """Every imported module, absolute, with its line."""
         found: list[tuple[str, int]] = []
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, ast.Import):
                 found += [(alias.name, node.lineno) for alias in node.names]
             elif isinstance(node, ast.ImportFrom):

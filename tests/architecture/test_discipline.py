@@ -29,7 +29,7 @@ BROAD_EXCEPT = {
 
 
 def calls(module: Module) -> Iterator[tuple[str, int]]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call):
             yield ast.unparse(node.func), node.lineno
 
@@ -151,7 +151,7 @@ def test_no_star_imports(modules: list[Module]) -> None:
     wrong = [
         f"{module.where}:{node.lineno}"
         for module in modules
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ImportFrom) and any(alias.name == "*" for alias in node.names)
     ]
     assert not wrong, "\n".join(wrong)

@@ -31,7 +31,7 @@ NO_VERB = re.compile(
 def test_public_classes_have_names_of_their_own(modules: list[Module]) -> None:
     places = defaultdict(list)
     for module in modules:
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module.where)
     twice = {name: where for name, where in places.items() if len(where) > 1}
@@ -53,8 +53,8 @@ def test_messages_name_who_is_meant(modules: list[Module]) -> None:
 
 def texts(module: Module) -> Iterator[Any]:
     """Yield the string literals that are not docstrings."""
-    prose = {id(node.value) for node in ast.walk(module.tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(module.tree):
+    prose = {id(node.value) for node in module.nodes if isinstance(node, ast.Expr)}
+    for node in module.nodes:
         literal = isinstance(node, ast.Constant) and isinstance(node.value, str)
         if literal and id(node) not in prose:
             yield node
