@@ -53,8 +53,8 @@ MR = ManagedResource.resource
 CERTWRIGHT, GARDENER = "certwright", "gardener"
 """Whose definition of ManagedResource is installed."""
 CHOSEN = os.environ.get("CERTWRIGHT_TEST_DEFINITION", "")
-"""The only one to test with. Without it, tests on the real server use ours, for a definition
-counts for the whole server; the others use both if they show a scenario, and else ours."""
+"""The only one to test with. Without it, tests use ours, and of those that show a scenario one on
+the embedded server uses Gardener's as well. `make test-real` runs them all with Gardener's."""
 NOTED: dict[str, tuple[str, Callable[[Any], str | None]]] = {
     "suspend": ("resources.certwright.dev/suspend", lambda value: "true" if value else None),
     "dependsOn": (
@@ -66,22 +66,39 @@ NOTED: dict[str, tuple[str, Callable[[Any], str | None]]] = {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    chosen = [item for item in items if _is_chosen(item)]
+    shown = _one_of_each_scenario(items)
+    chosen = [item for item in items if _is_chosen(item, shown)]
     if len(chosen) < len(items):
         left_out = set(items).difference(chosen)
         config.hook.pytest_deselected(items=[item for item in items if item in left_out])
         items[:] = chosen
 
 
-def _is_chosen(item: pytest.Item) -> bool:
+def _definition_of(item: pytest.Item) -> str | None:
     parameters = getattr(getattr(item, "callspec", None), "params", {})
-    definition = parameters.get("definition")
+    found: str | None = parameters.get("definition")
+    return found
+
+
+def _one_of_each_scenario(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Return for each scenario one test with Gardener's definition on the embedded server."""
+    theirs = [
+        item
+        for item in items
+        if _definition_of(item) == GARDENER and not item.get_closest_marker("real")
+    ]
+    theirs.sort(key=lambda item: item.nodeid, reverse=True)
+    first = {each.args[0]: item for item in theirs for each in item.iter_markers("scenario")}
+    return set(first.values())
+
+
+def _is_chosen(item: pytest.Item, shown: set[pytest.Item]) -> bool:
+    definition = _definition_of(item)
     if definition is None:
         return True
     if CHOSEN:
-        return bool(definition == CHOSEN)
-    shown = item.get_closest_marker("scenario") and not item.get_closest_marker("real")
-    return definition == CERTWRIGHT or bool(shown)
+        return definition == CHOSEN
+    return definition == CERTWRIGHT or item in shown
 
 
 class Keeping:
