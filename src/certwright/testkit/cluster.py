@@ -175,6 +175,13 @@ class Cluster(ABC):
         self._note_definitions(manifests)
         for manifest in manifests:
             await self.client.apply(manifest, field_manager="test")
+        await self._until_served(manifests)
+
+    async def provide(self, *manifests: JsonObject) -> None:
+        """Install what further tests need as well: where the server is shared, it stays there."""
+        await self.install(*manifests)
+
+    async def _until_served(self, manifests: Iterable[JsonObject]) -> None:
         for manifest in manifests:
             if manifest["kind"] == "CustomResourceDefinition":
                 await until_served(self.client, manifest)

@@ -37,6 +37,7 @@ class RealCluster(Cluster):
 
     async def __aenter__(self) -> Self:
         connected = await self._stack.enter_async_context(connect(kubeconfig=self._kubeconfig))
+        self._unnoted = connected
         self._creations = CreationLog(connected.transport)
         self.client = Client(self._creations, field_manager="test")
         made = await connected.create(
@@ -51,6 +52,17 @@ class RealCluster(Cluster):
         for kind, name in FURNITURE:  # or a test would meet it at any moment
             await self._furnished(kind, Key(self.namespace, name))
         return await super().__aenter__()
+
+    async def provide(self, *manifests: JsonObject) -> None:
+        """Install cluster-wide objects as `install` does, and leave them to the tests after this.
+
+        To serve a kind and to end it takes longer than most tests; and of kinds that come and go
+        the garbage collector of Kubernetes learns late.
+        """
+        self._note_definitions(manifests)
+        for manifest in manifests:
+            await self._unnoted.apply(manifest, field_manager="test")
+        await self._until_served(manifests)
 
     def _transport(self) -> Transport:
         return self._creations

@@ -209,7 +209,7 @@ class Keeping:
         """Install the definition of ManagedResource, once."""
         if not self._installed:
             self._installed = True
-            await self.cluster.install(self.definition_manifest())
+            await self.cluster.provide(self.definition_manifest())
 
     def definition_manifest(self) -> JsonObject:
         """Return the definition of ManagedResource; skip the test if it cannot be had here."""
