@@ -5,9 +5,10 @@ import gc
 import pytest
 from hypothesis import settings
 
-settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("repeatable", derandomize=True, max_examples=50)
 settings.load_profile("repeatable")
-"""Two runs of one commit try the same examples. Others: ``--hypothesis-profile=default``."""
+"""Two runs of one commit try the same examples, so that more of them would find nothing new. Others,
+and more: ``--hypothesis-profile=default``."""
 
 
 gc.disable()

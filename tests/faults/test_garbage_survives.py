@@ -107,7 +107,7 @@ def test_events_that_go_wrong() -> None:
 
 
 def test_requests_that_fail() -> None:
-    survives(short_life, controller, refuse_every_write, fail_every_request, most=40)
+    survives(short_life, controller, refuse_every_write, fail_every_request, most=24)
 
 
 @pytest.mark.parametrize("part", range(2))

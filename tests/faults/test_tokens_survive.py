@@ -115,7 +115,7 @@ def test_events_late_and_repeated_and_watches_that_break() -> None:
 
 
 def test_requests_that_fail() -> None:
-    survives(ageing, OPERATOR, refuse_every_write, fail_every_request, ignore=IGNORE, most=40)
+    survives(ageing, OPERATOR, refuse_every_write, fail_every_request, ignore=IGNORE, most=24)
     survives(life, OPERATOR, lose_every_answer, ignore=IGNORE)
 
 

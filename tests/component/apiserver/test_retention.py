@@ -85,10 +85,10 @@ def census() -> Counter[str]:
 async def test_what_is_kept_does_not_grow(api: Api, clock: SetClock) -> None:
     """An hour of Events, the history and its bytes are full after some cycles."""
     assert api.create(DEFINITIONS, definition()).status == 201
-    for number in range(150):
+    for number in range(100):
         await live(api, clock, number)
     before = census()
-    for number in range(150, 400):
+    for number in range(100, 200):
         await live(api, clock, number)
     after = census()
 

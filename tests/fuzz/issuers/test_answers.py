@@ -43,7 +43,7 @@ WORDS = st.sampled_from(
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | st.text(max_size=5), inner),
-    max_leaves=20,
+    max_leaves=6,
 )
 
 

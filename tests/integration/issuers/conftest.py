@@ -351,7 +351,7 @@ def _has_ended(outcome: Outcome) -> bool:
     """Whether a request has ended, or waits for an issuer that cannot sign."""
     if outcome.ready is None:
         return False
-    return outcome.ready.reason != "Pending" or outcome.issuer_ready.status == "False"
+    return bool(outcome.ready.reason != "Pending" or outcome.issuer_ready.status == "False")
 
 
 @pytest.fixture

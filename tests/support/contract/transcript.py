@@ -245,13 +245,13 @@ class Conversation:
         self, path: str, holds: Callable[[Answer], bool], *, recorded: bool = True
     ) -> Answer:
         """Ask again until *holds*, and write down the answer that did."""
+        answer = Answer(0, None)
 
         async def found() -> bool:
             nonlocal answer
             answer = await self.get(path, recorded=False)
             return holds(answer)
 
-        answer = Answer(0, None)
         await until(f"what is awaited of {path}", found, PATIENCE_SECONDS)
         if recorded:
             self._record("GET", path, answer)

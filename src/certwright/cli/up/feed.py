@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Iterable, Iterator
 from functools import partial
 
+import orjson
+
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import Event
@@ -91,7 +93,7 @@ def describe(resource: Resource, old: Entry | None, new: Entry | None) -> str:
 def changes(old: JsonObject, new: JsonObject, *, secret: bool = False) -> list[str]:
     """Return the fields that differ, conditions by type first; without new values if *secret*."""
     found = [] if secret else _changed_conditions(_conditions(old), _conditions(new))
-    for operation in create_json_patch(_rest(old), _rest(new)):
+    for operation in create_json_patch(orjson.dumps(_rest(old)), _rest(new)):
         steps = operation["path"].split("/")[1:]
         path = ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps)
         gone = operation["op"] == "remove"

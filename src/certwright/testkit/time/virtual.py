@@ -210,15 +210,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         take = self._ready.popleft if self._picks is None else self._take
         for _ in range(len(self._ready)):
             handle = take()
-            if handle._cancelled:  # noqa: SLF001 - what a loop does
-                continue
-            try:  # as `Handle._run` does: a call less for each of thousands
-                handle._context.run(handle._callback, *handle._args)  # type: ignore[attr-defined]  # noqa: SLF001
-            except (SystemExit, KeyboardInterrupt):
-                raise
-            except BaseException as error:  # noqa: BLE001 - of any callback
-                told = {"message": "Exception in callback", "exception": error, "handle": handle}
-                self.call_exception_handler(told)
+            if not handle._cancelled:  # noqa: SLF001 - what a loop does
+                handle._run()  # noqa: SLF001
         self._spins += 1
         if self._spins > SPIN_LIMIT:
             self._spins = 0

@@ -133,7 +133,7 @@ class Counted:
 async def test_a_start_asks_nothing_and_a_changed_secret_costs_one_pass(
     embedded_cluster: EmbeddedCluster, keeping_on: type[Keeping]
 ) -> None:
-    """The whole operator, on a tenth of the Secrets and a fiftieth of the ManagedResources."""
+    """The whole operator, on a fortieth of the Secrets and a fiftieth of the ManagedResources."""
     metrics = Metrics()
     async with EmbeddedCluster(metrics=metrics) as cluster:
         keeping = keeping_on(cluster)
@@ -141,7 +141,7 @@ async def test_a_start_asks_nothing_and_a_changed_secret_costs_one_pass(
             await keeping.declare(f"mr-{number}", config_map(f"cm-{number}"))
         await keeping.settle()
         await cluster.stop()
-        for number in range(8_000):
+        for number in range(2_000):
             await cluster.create(keeping.secret_of(f"foreign-{number}", {}))
         calls = await keeping.settle()
         assert (calls.reads, calls.writes) == (0, 0)
