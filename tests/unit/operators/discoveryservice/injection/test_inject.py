@@ -32,7 +32,7 @@ def named(items: list[Any], name: str) -> Any:
 @pytest.mark.scenario("DS-8")
 def test_a_container_and_two_volumes_are_added() -> None:
     asked = pod(node_id="gateway", cluster_id="edge", ports="http:8080", envoy_extra_args="-l info")
-    operations = create_json_patch(asked, inject(asked, DEFAULTS).pod)
+    operations = create_json_patch(orjson.dumps(asked), inject(asked, DEFAULTS).pod)
     assert [(one["op"], one["path"]) for one in operations] == [
         ("add", "/spec/containers/1"),
         ("add", "/spec/volumes"),
