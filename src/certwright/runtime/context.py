@@ -16,6 +16,8 @@ from certwright.client import Client, Propagation
 from certwright.client.request import Validation
 from certwright.clock import Clock
 from certwright.kube import (
+    MERGE_PATCH,
+    STRATEGIC_MERGE_PATCH,
     Conflict,
     GroupVersionKind,
     JsonObject,
@@ -200,11 +202,13 @@ class Context:
         *,
         subresource: str = "",
         validation: Validation = Validation.STRICT,
+        strategic: bool = False,
     ) -> Effect:
         """Merge a change into exactly the object that was read: annotations, finalizers.
 
         With another *validation* the server drops fields that it does not know, which by default
-        it refuses.
+        it refuses. If *strategic*, lists are merged by the keys of their elements; custom resources
+        do not have that.
 
         Raises:
             Conflict: the object changed since; the runtime repeats the reconcile.
@@ -213,7 +217,8 @@ class Context:
         live = self._live(resource, obj)
         exactly = {name: live["metadata"][name] for name in ("uid", "resourceVersion")}
         changed = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
-        return await self._patch(resource, live, changed, subresource, validation)
+        content_type = STRATEGIC_MERGE_PATCH if strategic else MERGE_PATCH
+        return await self._patch(resource, live, changed, subresource, validation, content_type)
 
     async def apply_status(
         self, obj: JsonObject | Object, status: JsonObject, *, any_version: bool = False
@@ -282,9 +287,14 @@ class Context:
         reason: str,
         note: str,
         action: str = "Reconcile",
+        *,
+        source: str = "",
     ) -> None:
-        """Record an event about an object. Never waits and never fails; repetitions are merged."""
-        self._environment.events.record(obj, type, reason, note, action)
+        """Record an event about an object. Never waits and never fails; repetitions are merged.
+
+        *source* names another controller than this one, for readers who know it by that name.
+        """
+        self._environment.events.record(obj, type, reason, note, action, source=source)
 
     async def cpu(self, fn: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run a function that may take more than 5 ms in a thread, off the event loop."""
@@ -308,9 +318,12 @@ class Context:
         patch: JsonObject,
         subresource: str = "",
         validation: Validation = Validation.STRICT,
+        content_type: str = MERGE_PATCH,
     ) -> Effect:
         writes, key = self._environment.writes, key_of(live)
-        stored = await writes.patch(resource, key, patch, subresource, self._writer, validation)
+        stored = await writes.patch(
+            resource, key, patch, subresource, self._writer, validation, content_type
+        )
         if subresource == "status":
             self._environment.conditions.written(live.get("status"), stored)
         return Effect.WRITTEN

@@ -59,6 +59,8 @@ class _Subject(Struct, frozen=True, gc=False):
     type: EventType
     reason: str
     action: str
+    source: str = ""
+    """The controller to be named, if not the recorder's."""
 
 
 class _Topic(Struct, frozen=True, gc=False):
@@ -132,13 +134,16 @@ class EventRecorder:
         reason: str,
         note: str,
         action: str = "Reconcile",
+        *,
+        source: str = "",
     ) -> None:
         """Record that something happened to an object. Returns at once, raises nothing.
 
         *reason* is a PascalCase word machines match on, *note* a sentence for people.
-        Private keys and tokens in the note are replaced.
+        Private keys and tokens in the note are replaced. *source* is named as the controller, if
+        it is not to be the recorder's own.
         """
-        subject = _subject(regarding, type, reason[:128], action[:128])
+        subject = _subject(regarding, type, reason[:128], action[:128], source)
         note = shorten(redact_text(note), NOTE_BYTES) or subject.reason
         topic = self._topic(subject, note)
         now = self._clock.now()
@@ -278,7 +283,7 @@ class EventRecorder:
             "kind": Event.kind,
             "metadata": {"namespace": subject.namespace or "default", "name": series.name},
             "eventTime": format_micro_time(series.first),
-            "reportingController": self._controller,
+            "reportingController": subject.source or self._controller,
             "reportingInstance": self._instance,
             "action": subject.action,
             "reason": subject.reason,
@@ -303,7 +308,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def _subject(
-    regarding: JsonObject | Object, type_: EventType, reason: str, action: str
+    regarding: JsonObject | Object, type_: EventType, reason: str, action: str, source: str
 ) -> _Subject:
     if isinstance(regarding, Object):
         api_version, kind = regarding.resource.api_version, regarding.resource.kind
@@ -312,4 +317,4 @@ def _subject(
         api_version, kind = regarding.get("apiVersion", ""), regarding.get("kind", "")
         uid = (regarding.get("metadata") or {}).get("uid", "")
     key = key_of(regarding)
-    return _Subject(api_version, kind, key.namespace, key.name, uid, type_, reason, action)
+    return _Subject(api_version, kind, key.namespace, key.name, uid, type_, reason, action, source)

@@ -101,11 +101,12 @@ class Writes:
         subresource: str,
         writer: int,
         validation: Validation = Validation.STRICT,
+        content_type: str = MERGE_PATCH,
     ) -> JsonObject:
         """Merge a patch into the version its metadata names; `Conflict` if it has another."""
         options = WriteOptions(self.field_manager, validation=validation)
         asked = request.patch(
-            resource, key, patch, options, content_type=MERGE_PATCH, subresource=subresource
+            resource, key, patch, options, content_type=content_type, subresource=subresource
         )
         metadata = patch["metadata"]
         version = _Version(resource, key, metadata["uid"], metadata["resourceVersion"])
