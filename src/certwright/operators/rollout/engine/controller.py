@@ -1,0 +1,273 @@
+"""The whole pass over one workload: what it consumes, what changed, may it restart, the patch.
+
+What a new process would need is on the workload: digests that differ are a restart that is due,
+and the time of the last restart and the status of the workload tell what is under way. In memory
+is only for how long contents have been quiet, and what was told.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from certwright.client import TransportError
+from certwright.kube import ApiError, Conflict, Key, parse_time
+from certwright.operators.rollout.decision.compare import Comparison, compare
+from certwright.operators.rollout.decision.restraint import (
+    Circumstances,
+    Obstacle,
+    WaitReason,
+    obstacles,
+)
+from certwright.operators.rollout.engine.consumers import Consumers
+from certwright.operators.rollout.engine.jobs import instantiate
+from certwright.operators.rollout.engine.metrics import RolloutMetrics
+from certwright.operators.rollout.engine.patches import (
+    is_strategic,
+    record_patch,
+    restart_patch,
+    resume_patch,
+)
+from certwright.operators.rollout.engine.registry import (
+    RestartRegistry,
+    is_stalled,
+    is_under_way,
+    last_restart,
+)
+from certwright.operators.rollout.engine.reporter import RolloutReporter, WorkloadPass
+from certwright.operators.rollout.engine.settings import RolloutSettings
+from certwright.operators.rollout.engine.sources import SourceStores
+from certwright.operators.rollout.engine.surroundings import Surroundings
+from certwright.operators.rollout.engine.views import RESOURCES, read_workload
+from certwright.operators.rollout.policy import RestartMode, RolloutPolicy
+from certwright.operators.rollout.workload import Workload, WorkloadKind, WorkloadRef
+from certwright.runtime import DONE, WAIT, Context, Outcome, again
+
+LIMIT_SECONDS: Final = 30.0
+"""How often a workload that waits for its turn looks again, besides being woken."""
+LONGEST_SECONDS: Final = 3600.0
+"""How long a key sleeps at most: clocks are set, and laptops sleep."""
+QUIET_PERIODS: Final = 6
+"""After how many quiet windows a restart happens although contents keep changing."""
+MOST_REWRITES: Final = 3
+"""How often a record is written again that another client removes."""
+
+
+@dataclass(slots=True)
+class _Due:
+    """A restart that is due, and since when."""
+
+    digest: str
+    since: datetime
+    """When contents other than those on record were noticed first."""
+    changed: datetime
+    """When they changed last."""
+
+
+@dataclass(slots=True)
+class _Written:
+    """What this process wrote on a workload, to notice that it is undone."""
+
+    digest: str
+    times: int = 0
+
+
+class RolloutController:
+    """Restarts the workloads of one kind."""
+
+    def __init__(
+        self,
+        kind: WorkloadKind,
+        settings: RolloutSettings,
+        consumers: Consumers,
+        sources: SourceStores,
+        registry: RestartRegistry,
+        surroundings: Surroundings,
+        metrics: RolloutMetrics,
+    ) -> None:
+        self._kind = kind
+        self._settings = settings
+        self._consumers = consumers
+        self._sources = sources
+        self._registry = registry
+        self._surroundings = surroundings
+        self._metrics = metrics
+        self._reporter = RolloutReporter()
+        self._due: dict[WorkloadRef, _Due] = {}
+        self._written: dict[WorkloadRef, _Written] = {}
+
+    async def reconcile(self, ctx: Context, key: Key) -> Outcome:
+        """Make one pass over the workload at a key."""
+        await self._sources.ready()
+        await self._surroundings.ready()
+        obj = ctx.get(RESOURCES[self._kind], key)
+        workload = None if obj is None else read_workload(self._kind, obj)
+        policy = self._policy(workload)
+        if obj is None or workload is None or policy is None:
+            self._forget(WorkloadRef(self._kind, key))
+            return DONE
+        now = WorkloadPass(ctx, obj, workload, policy, ctx.clock.now())
+        self._observe(now)
+        found = compare(workload, policy, await self._sources.present(policy), self._sources.key)
+        if (until := _paused_until(now)) is not None and until <= now.now:
+            return await self._resume(now)
+        if not found.changed:
+            return await self._record(now, found)
+        found = await self._confirmed(found)
+        obstacle = next(obstacles(workload, policy, found.changed, self._around(now, found)), None)
+        if obstacle is not None:
+            return self._wait(now, found, obstacle)
+        return await self._restart(now, found)
+
+    # Deciding
+
+    def _policy(self, workload: Workload | None) -> RolloutPolicy | None:
+        if workload is None or workload.deleting:
+            return None
+        namespace = self._surroundings.namespace(workload.ref.key.namespace)
+        return self._consumers.policy(workload, namespace)
+
+    def _observe(self, now: WorkloadPass) -> None:
+        """Take note of how far a workload is, and tell what is wrong with it."""
+        self._registry.observe(now.workload, now.policy, now.now)
+        self._reporter.invalid(now)
+        if is_stalled(now.workload, now.now, self._settings.patience) and self._reporter.stalled(
+            now
+        ):
+            self._metrics.outcome(now.policy.dialect, "stalled")
+
+    async def _confirmed(self, found: Comparison) -> Comparison:
+        """Ask about sources that seem older than the record; `Conflict` if the view was late."""
+        for source in found.changed:
+            if source.stale and source.contents is not None:
+                version = source.contents.resource_version
+                await self._sources.confirm(source.use.ref, version)
+        return replace(
+            found, changed=tuple(replace(source, stale=False) for source in found.changed)
+        )
+
+    def _around(self, now: WorkloadPass, found: Comparison) -> Circumstances:
+        written = self._written.get(now.ref)
+        failed = self._registry.failed_with(now.workload, found.changed, found.record.sources)
+        in_namespace, in_cluster = self._registry.busy(now.ref)
+        return Circumstances(
+            now=now.now,
+            quiet_until=self._quiet_until(now, found),
+            last_restart=last_restart(now.workload),
+            stalled=is_stalled(now.workload, now.now, self._settings.patience),
+            fought=written is not None and written.digest == found.digest,
+            budget=self._surroundings.forbidding_budget(now.workload),
+            failed_elsewhere=str(failed or ""),
+            busy_in_namespace=in_namespace,
+            busy_in_cluster=in_cluster,
+            limits=self._settings.limits,
+        )
+
+    def _quiet_until(self, now: WorkloadPass, found: Comparison) -> datetime:
+        """Return when the contents of a workload will have been unchanged for long enough."""
+        due = self._due.setdefault(now.ref, _Due(found.digest, now.now, now.now))
+        if due.digest != found.digest:
+            due.digest, due.changed = found.digest, now.now
+        quiet = self._settings.quiet if now.policy.quiet is None else now.policy.quiet
+        return min(due.changed + quiet, due.since + QUIET_PERIODS * quiet)
+
+    # Acting
+
+    async def _restart(self, now: WorkloadPass, found: Comparison) -> Outcome:
+        """Write the one patch of a restart, and report it."""
+        ref, dialect = now.ref, now.policy.dialect
+        if self._settings.dry_run:
+            self._reporter.would_restart(now, found)
+            return DONE
+        self._registry.begin(ref)
+        try:
+            if now.policy.mode is RestartMode.INSTANTIATE:
+                await instantiate(now.ctx, now.workload, found.digest)
+            patch = restart_patch(now.workload, now.policy, found, now.now)
+            await now.ctx.patch(now.obj, patch, strategic=is_strategic(now.policy))
+        except Conflict:
+            self._registry.end(ref)
+            raise  # decided anew, on what is there now
+        except (ApiError, TransportError) as error:
+            self._registry.end(ref)
+            self._metrics.outcome(dialect, "failed")
+            self._reporter.failed(now, found, error)
+            raise
+        self._metrics.outcome(dialect, "restarted")
+        if (due := self._due.get(ref)) is not None:
+            self._metrics.delayed(dialect, now.now - due.since)
+        self._reporter.restarted(now, found.changed)
+        self._rest(ref)
+        self._written[ref] = _Written(found.digest)
+        return DONE
+
+    async def _record(self, now: WorkloadPass, found: Comparison) -> Outcome:
+        """Write down what the pods consume, if that is not on record yet."""
+        self._rest(now.ref)
+        rest = self._until([_paused_until(now), self._patience_ends(now)], now, DONE)
+        if found.recorded:
+            return rest
+        before = self._written.get(now.ref)
+        written = before if before and before.digest == found.digest else _Written(found.digest)
+        if written.times > MOST_REWRITES:
+            self._reporter.fought(now, found)
+            return rest
+        await now.ctx.patch(now.obj, record_patch(now.workload, now.policy, found, now.now))
+        self._metrics.outcome(now.policy.dialect, "recorded")
+        written.times += 1
+        self._written[now.ref] = written
+        return rest
+
+    async def _resume(self, now: WorkloadPass) -> Outcome:
+        """End the pause that came with a restart."""
+        assert now.policy.pause_period is not None
+        await now.ctx.patch(now.obj, resume_patch(now.policy.pause_period.annotation))
+        return DONE
+
+    # Waiting
+
+    def _wait(self, now: WorkloadPass, found: Comparison, obstacle: Obstacle) -> Outcome:
+        """Report what a restart waits for, and return when to look again."""
+        self._metrics.waits(now.ref, obstacle.reason)
+        self._reporter.waits(now, found, obstacle)
+        if obstacle.reason in {WaitReason.LIMIT, WaitReason.FAILED_ELSEWHERE}:
+            self._registry.wait(now.ref)
+            return again(LIMIT_SECONDS)
+        self._registry.stay(now.ref)
+        return self._until(
+            [obstacle.until, _paused_until(now), self._patience_ends(now)], now, WAIT
+        )
+
+    def _patience_ends(self, now: WorkloadPass) -> datetime | None:
+        """Return when a restart that is under way counts as failed."""
+        begun = last_restart(now.workload)
+        if begun is None or not is_under_way(now.workload, now.now, self._settings.patience):
+            return None
+        return begun + self._settings.patience
+
+    def _until(self, moments: list[datetime | None], now: WorkloadPass, else_: Outcome) -> Outcome:
+        """Return the outcome that looks again at the first of some moments, if there is one."""
+        seconds = [(one - now.now) / timedelta(seconds=1) for one in moments if one is not None]
+        return again(min(max(min(seconds), 0.001), LONGEST_SECONDS)) if seconds else else_
+
+    def _rest(self, ref: WorkloadRef) -> None:
+        """Forget what was only needed while a restart was due."""
+        self._due.pop(ref, None)
+        self._metrics.waits(ref, None)
+        self._registry.stay(ref)
+
+    def _forget(self, ref: WorkloadRef) -> None:
+        self._rest(ref)
+        self._written.pop(ref, None)
+        self._reporter.forget(ref)
+        self._registry.forget(ref)
+
+
+def _paused_until(now: WorkloadPass) -> datetime | None:
+    """Return when the pause ends that came with a restart."""
+    period = now.policy.pause_period
+    if period is None or not now.workload.progress.paused:
+        return None
+    try:
+        return parse_time(now.workload.annotations.get(period.annotation, "")) + period.duration
+    except ValueError:
+        return None  # a user paused it
