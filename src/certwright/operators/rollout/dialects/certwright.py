@@ -19,11 +19,11 @@ from certwright.operators.rollout.dialects.restraint import NOT_IGNORED, is_igno
 from certwright.operators.rollout.dialects.texts import listed, require_name
 from certwright.operators.rollout.policy import (
     DOMAIN,
-    Candidate,
+    CandidateSource,
     NamespaceFacts,
     RolloutPolicy,
     SourceCondition,
-    with_named,
+    named_use,
 )
 from certwright.operators.rollout.workload import SourceKind, SourceRef, Workload
 
@@ -77,8 +77,8 @@ class CertwrightDialect:
         policy = RolloutPolicy(
             dialect=NAME,
             candidates=(
-                *(Candidate(use, conditions) for use in consumed),
-                *(Candidate(with_named(workload.uses, ref), (NOT_IGNORED,)) for ref in named),
+                *(CandidateSource(use, conditions) for use in consumed),
+                *(CandidateSource(named_use(workload.uses, ref), (NOT_IGNORED,)) for ref in named),
             ),
             problems=tuple(problems),
         )

@@ -14,7 +14,7 @@ from certwright.api.certmanager import CERTIFICATE_NAME
 from certwright.operators.rollout.dialects.restraint import NOT_IGNORED, is_ignored, restrained
 from certwright.operators.rollout.dialects.texts import label_time, require_name
 from certwright.operators.rollout.policy import (
-    Candidate,
+    CandidateSource,
     NamespaceFacts,
     RestartFacts,
     RestartMarks,
@@ -36,10 +36,7 @@ RESTART_TIME: Final = "watcher.ibm.com/restart-time"
 DISABLE: Final = "certmanager.k8s.io/disable-auto-restart"
 TIME_RESTARTED: Final = "certmanager.k8s.io/time-restarted"
 
-ISSUED: Final = (
-    SourceCondition(CERTIFICATE_NAME),
-    SourceCondition("certmanager.k8s.io/certificate-name"),
-)
+ISSUED: Final = SourceCondition(CERTIFICATE_NAME, alternative="certmanager.k8s.io/certificate-name")
 """cert-manager keeps a certificate in it: a version of today, or 0.10."""
 
 
@@ -97,7 +94,7 @@ def restart_marks(facts: RestartFacts) -> RestartMarks:
     return RestartMarks(labels=labels, template_labels=labels)
 
 
-def _watched(workload: Workload, problems: list[str]) -> Iterator[Candidate]:
+def _watched(workload: Workload, problems: list[str]) -> Iterator[CandidateSource]:
     """Yield the ConfigMap that a workload names, whatever its namespace."""
     named = workload.annotations.get(CONFIG_MAP)
     if workload.labels.get(OPT_IN) != "true" or named is None:
@@ -113,14 +110,15 @@ def _watched(workload: Workload, problems: list[str]) -> Iterator[Candidate]:
     consumed = next((use for use in workload.uses if use.ref == ref), None)
     containers = consumed.containers if consumed is not None else ()
     # All of it, even if the pods consume some keys: they may read the rest through the API.
-    yield Candidate(SourceUse(ref, None, frozenset({UsePath.NAMED}), containers), (NOT_IGNORED,))
+    yield CandidateSource(
+        SourceUse(ref, None, frozenset({UsePath.NAMED}), containers), (NOT_IGNORED,)
+    )
 
 
-def _refreshed(workload: Workload) -> Iterator[Candidate]:
+def _refreshed(workload: Workload) -> Iterator[CandidateSource]:
     """Yield the Secrets that a workload consumes, in case that they are those of Certificates."""
     if workload.annotations.get(DISABLE) == "true":
         return
     for use in workload.uses:
         if use.ref.kind is SourceKind.SECRET:
-            for issued in ISSUED:
-                yield Candidate(use, (issued, NOT_IGNORED))
+            yield CandidateSource(use, (ISSUED, NOT_IGNORED))

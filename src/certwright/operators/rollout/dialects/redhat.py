@@ -13,7 +13,7 @@ from certwright.kube.timestamps import format_micro_time
 from certwright.operators.rollout.dialects.restraint import NOT_IGNORED, is_ignored, restrained
 from certwright.operators.rollout.dialects.texts import label_time, names, read_map, write_map
 from certwright.operators.rollout.policy import (
-    Candidate,
+    CandidateSource,
     ConsumedSource,
     EventWords,
     NamespaceFacts,
@@ -21,7 +21,7 @@ from certwright.operators.rollout.policy import (
     RestartMarks,
     RolloutPolicy,
     SourceCondition,
-    with_named,
+    named_use,
 )
 from certwright.operators.rollout.workload import SourceKind, SourceRef, Workload, WorkloadKind
 
@@ -66,10 +66,10 @@ class RedhatDialect:
         problems: list[str] = []
         uses = {use.ref: use for use in workload.uses if use.ref.kind is SourceKind.SECRET}
         for ref in _watched(workload, problems):
-            uses[ref] = with_named(workload.uses, ref)
+            uses[ref] = named_use(workload.uses, ref)
         policy = RolloutPolicy(
             dialect=NAME,
-            candidates=tuple(Candidate(use, _CONDITIONS) for use in uses.values()),
+            candidates=tuple(CandidateSource(use, _CONDITIONS) for use in uses.values()),
             restart_marks=restart_marks,
             record_marks=record_marks,
             events=_EVENTS,

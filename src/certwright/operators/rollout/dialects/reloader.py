@@ -26,8 +26,8 @@ from certwright.operators.rollout.dialects.restraint import NOT_IGNORED, is_igno
 from certwright.operators.rollout.dialects.texts import is_true, listed
 from certwright.operators.rollout.patterns import NamePattern, PatternError
 from certwright.operators.rollout.policy import (
-    Candidate,
     CandidatePattern,
+    CandidateSource,
     ConsumedSource,
     EventWords,
     NamespaceFacts,
@@ -37,7 +37,7 @@ from certwright.operators.rollout.policy import (
     RestartMode,
     RolloutPolicy,
     SourceCondition,
-    with_named,
+    named_use,
 )
 from certwright.operators.rollout.workload import (
     SourceKind,
@@ -120,7 +120,7 @@ class _Sources:
         ignored = SourceCondition(self._keys.ignore, "true", negated=True)
         self._conditions = (ignored, NOT_IGNORED, *options.source_conditions)
         self.asked = False
-        self.candidates: dict[SourceRef, Candidate] = {}
+        self.candidates: dict[SourceRef, CandidateSource] = {}
         self.patterns: list[CandidatePattern] = []
         self.problems: list[str] = []
 
@@ -159,7 +159,7 @@ class _Sources:
 
     def _add(self, uses: Iterable[SourceUse], *conditions: SourceCondition) -> None:
         for use in uses:
-            self.candidates[use.ref] = Candidate(use, (*self._conditions, *conditions))
+            self.candidates[use.ref] = CandidateSource(use, (*self._conditions, *conditions))
 
     def _add_named(self, kind: SourceKind, text: str, excluded: set[str]) -> None:
         namespace = self._workload.ref.key.namespace
@@ -174,7 +174,7 @@ class _Sources:
             )
         elif text not in excluded:
             ref = SourceRef(kind, namespace, text)
-            self._add([replace(with_named(self._workload.uses, ref), keys=None)])
+            self._add([replace(named_use(self._workload.uses, ref), keys=None)])
 
     def _listed(self, annotations: Mapping[str, str], name: str) -> list[str]:
         try:

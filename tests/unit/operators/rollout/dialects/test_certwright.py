@@ -6,14 +6,14 @@ import pytest
 from tests.unit.operators.rollout.dialects.conftest import Build, config_map, secret
 
 from certwright.operators.rollout.dialects.certwright import CertwrightDialect
-from certwright.operators.rollout.policy import Candidate, NamespaceFacts
+from certwright.operators.rollout.policy import CandidateSource, NamespaceFacts
 from certwright.operators.rollout.workload import SourceRef, UsePath
 
 RESTART, ALSO, EXCEPT = (f"rollout.certwright.dev/{n}" for n in ("restart", "also", "except"))
 DIALECT = CertwrightDialect()
 
 
-def refs(candidates: Iterable[Candidate]) -> set[SourceRef]:
+def refs(candidates: Iterable[CandidateSource]) -> set[SourceRef]:
     return {candidate.use.ref for candidate in candidates}
 
 

@@ -45,9 +45,9 @@ def test_maps_are_written_in_the_order_of_their_names() -> None:
     assert read_map('{"b":"2","a":"1","c":null}') == {"a": "1", "b": "2"}
 
 
-@pytest.mark.parametrize(("text", "meant"), [("true", True), ("1", True), ("T", True)])
-def test_true_as_go_reads_it(text: str, meant: bool) -> None:
-    assert is_true(text) is meant
+@pytest.mark.parametrize("text", ["true", "1", "T"])
+def test_true_as_go_reads_it(text: str) -> None:
+    assert is_true(text)
 
 
 @pytest.mark.parametrize("text", [None, "", "yes", "false", "tRUE"])
