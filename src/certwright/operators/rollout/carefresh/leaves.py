@@ -95,7 +95,8 @@ def decide(
         return LeafDecision(LeafState.ISSUING, digest)
     if (left := _pause(facts.status, now)) > timedelta():
         return LeafDecision(LeafState.FAILED, digest, left)
-    if facts.refreshed_for == digest:
+    # After a failure cert-manager does not try again by itself: the certificate has not expired.
+    if facts.refreshed_for == digest and facts.status.last_failure_time is None:
         return LeafDecision(LeafState.FOREIGN, digest)
     if behind:
         return LeafDecision(LeafState.UNTRUSTED, digest, behind=tuple(behind))

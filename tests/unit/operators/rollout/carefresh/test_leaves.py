@@ -125,6 +125,13 @@ def test_what_another_authority_signed_again_is_not_asked_for_twice() -> None:
     assert decided(replace(facts, refreshed_for="of-another")) is LeafState.DUE
 
 
+def test_unless_it_failed_for_cert_manager_does_not_try_again() -> None:
+    facts = issued_by(authority(), authority("second"))
+    asked = decide(facts, NOW, under_way=0, behind=(), at_once=10).fingerprint
+    failed = with_status(facts, last_failure_time=NOW - DAY, failed_issuance_attempts=1)
+    assert decided(replace(failed, refreshed_for=asked)) is LeafState.DUE
+
+
 def test_trust_goes_before_leaves() -> None:
     facts = issued_by(authority(), authority("second"))
     assert decided(facts, behind=["Deployment shop/web"]) is LeafState.UNTRUSTED
