@@ -216,8 +216,7 @@ def restart_marks(options: ReloaderOptions, facts: RestartFacts) -> RestartMarks
     """Return the marks of a restart, by which its users recognise one."""
     if not facts.changed:
         return RestartMarks()
-    kind = facts.workload.ref.kind
-    if options.strategy is ReloadStrategy.ENV_VARS and kind is not WorkloadKind.ROLLOUT:
+    if _mode(facts.workload, options) is RestartMode.ENVIRONMENT:
         return RestartMarks(environment=_environment(facts))
     last = facts.changed[-1]
     return RestartMarks(template_annotations={LAST_RELOADED_FROM: _reloaded_from(facts, last)})
