@@ -7,6 +7,7 @@ import pytest
 from certwright.cli.errors import UsageError
 from certwright.cli.rollout.flags import RunOptions, parse
 from certwright.kube import Key
+from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions, ReloadStrategy
 from certwright.operators.rollout.policy import NamespaceFacts
 from certwright.operators.rollout.workload import SourceKind, WorkloadKind
@@ -94,7 +95,7 @@ def test_a_namespace_of_the_environment_is_the_only_one() -> None:
         (["--namespace-selector", "a=b=c=d"], "--namespace-selector"),
         (["--resource-label-selector", "!!"], "--resource-label-selector"),
         (["--quiet", "soon"], "--quiet: "),
-        (["--patience", "-1s"], "--patience: -1s is negative"),
+        (["--patience=-1s"], "--patience: -1s is negative"),
         (["--key-secret", "key"], "--key-secret: 'key' is not NAMESPACE/NAME"),
     ],
 )
@@ -115,8 +116,6 @@ def test_others_end_with_the_usage(words: list[str], capsys: pytest.CaptureFixtu
 
 
 def test_namespaces_that_are_named_are_the_only_ones() -> None:
-    from certwright.operators.rollout.dialects.reloader import ReloaderDialect
-
     dialect = ReloaderDialect(reloader("--namespaces", "shop,bank"))
     assert dialect.covers(NamespaceFacts("bank"))
     assert not dialect.covers(NamespaceFacts("other"))
