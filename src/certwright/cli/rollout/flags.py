@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from certwright.cli.errors import UsageError
 from certwright.cli.resourcemanager.flags import switch
+from certwright.cli.rollout.actions import Asked
 from certwright.kube import Key
 from certwright.kube.durations import parse_duration
 from certwright.operators.rollout.dialects import choice
@@ -22,6 +23,7 @@ from certwright.operators.rollout.dialects.reloaderoptions import (
     conditions_of,
     parse_selector,
 )
+from certwright.operators.rollout.engine.settings import DEFAULT_HOME
 from certwright.operators.rollout.workload import SourceKind, WorkloadKind
 
 _DESCRIPTION: Final = """\
@@ -61,8 +63,8 @@ class RunOptions:
     reloader: ReloaderOptions = field(default_factory=ReloaderOptions)
     namespace: str = ""
     """The only one that is watched; all if empty."""
-    home: Key | None = None
-    """The Secret with the key of digests; None: in the namespace of the process."""
+    home: Key = DEFAULT_HOME
+    """The Secret with the key of digests."""
     quiet: timedelta | None = None
     patience: timedelta | None = None
     per_namespace: int = 0
@@ -108,6 +110,12 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> RunOptions:
         version=typed["version"],
         notes=tuple(note for name, note in _NO_EFFECT.items() if typed[name]),
     )
+
+
+def asked(dialects: str | None, key_secret: str | None) -> Asked:
+    """Return with whose eyes to look, as options say; `UsageError` if they make no sense."""
+    names = _dialects(_listed([dialects] if dialects else None) or choice.NAMES)
+    return Asked(names, _home(key_secret))
 
 
 def _reloader(typed: Mapping[str, Any]) -> ReloaderOptions:
@@ -181,9 +189,9 @@ def _dialects(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _home(text: str | None) -> Key | None:
+def _home(text: str | None) -> Key:
     if text is None:
-        return None
+        return DEFAULT_HOME
     key = Key.parse(text)
     if not key.namespace or not key.name:
         raise UsageError(f"--key-secret: {text!r} is not NAMESPACE/NAME")
@@ -262,8 +270,7 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--key-secret",
         metavar="NAMESPACE/NAME",
-        help="Secret with the key of digests. Default: certwright-rollout-key, in the namespace of"
-        " this process.",
+        help="Secret with the key of digests. Default: kube-system/certwright-rollout-key.",
     )
 
 
