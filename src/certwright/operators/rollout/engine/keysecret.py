@@ -72,6 +72,12 @@ class KeySecret:
         return True
 
 
+def read_key(obj: JsonObject) -> DigestKey | None:
+    """Return the key that a Secret holds; None if it holds none."""
+    secret = _secret_of(obj)
+    return None if secret is None else DigestKey(secret)
+
+
 def _secret_of(obj: JsonObject) -> bytes | None:
     try:
         secret = b64decode((obj.get("data") or {}).get(MEMBER) or "", validate=True)

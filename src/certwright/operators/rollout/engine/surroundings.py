@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
-from certwright.kube import Key, LabelSelector
+from certwright.kube import JsonObject, Key, LabelSelector
 from certwright.kube.kinds import Namespace, PodDisruptionBudget
 from certwright.operators.rollout.policy import NamespaceFacts
 from certwright.operators.rollout.references import at
@@ -47,9 +47,7 @@ class Surroundings:
         if self._budgets is None or not self._budgets.store.synced:
             return ""
         for entry in self._budgets.store.by_namespace(workload.ref.key.namespace):
-            budget = entry.obj()
-            allowed = at(budget, "status", "disruptionsAllowed")  # none until it is first judged
-            if allowed == 0 and _selects(at(budget, "spec", "selector"), workload):
+            if forbids(entry.obj(), workload):
                 return entry.key.name
         return ""
 
@@ -60,6 +58,12 @@ class Surroundings:
     def _namespace_changed(self, old: Entry | None, new: Entry | None) -> None:
         if old is not None and new is not None and old.meta.labels != new.meta.labels:
             self._wake(new.key.name)
+
+
+def forbids(budget: JsonObject, workload: Workload) -> bool:
+    """Return whether a budget over the pods of a workload allows no disruption."""
+    allowed = at(budget, "status", "disruptionsAllowed")  # none until it is first judged
+    return allowed == 0 and _selects(at(budget, "spec", "selector"), workload)
 
 
 def _selects(selector: object, workload: Workload) -> bool:
