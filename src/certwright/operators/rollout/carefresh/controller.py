@@ -6,7 +6,7 @@ passes: which were told to cert-manager is in their conditions and annotations.
 """
 
 import base64
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -31,6 +31,7 @@ from certwright.operators.rollout.carefresh.leaves import (
     LeafState,
     decide,
 )
+from certwright.operators.rollout.carefresh.trust import behind
 from certwright.runtime import DONE, WAIT, BadObject, Channel, Context, Entry, Outcome, again
 
 REFRESHED_FOR: Final = "rollout.certwright.dev/refreshed-for"
@@ -48,9 +49,6 @@ UNDER_WAY: Final = "under-way"
 _LEVELS: Final = 10
 """How many authorities there may be above each other."""
 
-Behind = Callable[[Key], Sequence[str]]
-"""Returns the workloads that consume a Secret and do not run with what it holds now."""
-
 
 @dataclass(frozen=True, slots=True)
 class FoundAuthority:
@@ -64,12 +62,10 @@ class FoundAuthority:
 class RefreshController:
     """Has Certificates issued anew when the authority that signs them has changed."""
 
-    def __init__(
-        self, wake: Channel, behind: Behind, count: Callable[[LeafState], None], at_once: int
-    ) -> None:
+    def __init__(self, wake: Channel, count: Callable[[], None], home: Key, at_once: int) -> None:
         self._wake = wake
-        self._behind = behind
         self._count = count
+        self._home = home
         self._at_once = at_once
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
@@ -87,12 +83,16 @@ class RefreshController:
         authority = _authority_of(ctx, certificate, _rule(ctx))
         if authority is None or not _is_refreshed(ctx, authority, _rule(ctx)):
             return DONE
-        decision = self._decide(ctx, certificate, authority)
+        decision = await self._decide(ctx, certificate, authority)
         match decision.state:
             case LeafState.DUE:
                 await self._reissue(ctx, entry.obj(), authority.key, decision)
                 return WAIT
-            case LeafState.LIMITED | LeafState.UNTRUSTED:
+            case LeafState.LIMITED:
+                return again(after=RETRY_SECONDS)
+            case LeafState.UNTRUSTED:
+                note = messages.waits_for_trust(authority.key, decision.behind)
+                ctx.event(certificate, "Normal", messages.WAITS, note)
                 return again(after=RETRY_SECONDS)
             case LeafState.FAILED:
                 return again(after=decision.wait)
@@ -103,7 +103,7 @@ class RefreshController:
             case _:
                 return WAIT
 
-    def _decide(
+    async def _decide(
         self, ctx: Context, certificate: Certificate, authority: FoundAuthority
     ) -> LeafDecision:
         metadata, spec = certificate.metadata, certificate.spec
@@ -115,13 +115,12 @@ class RefreshController:
             authority=_part(authority.secret, "tls.crt"),
             refreshed_for=(metadata.annotations or {}).get(REFRESHED_FOR, ""),
         )
-        return decide(
-            facts,
-            ctx.clock.now(),
-            under_way=len(ctx.store(Certificate).by_index(UNDER_WAY, True)),
-            behind=self._behind(authority.key),
-            at_once=self._at_once,
-        )
+        now, under_way = ctx.clock.now(), len(ctx.store(Certificate).by_index(UNDER_WAY, True))
+        decision = decide(facts, now, under_way=under_way, behind=(), at_once=self._at_once)
+        if decision.state is not LeafState.DUE:
+            return decision
+        late = await behind(ctx, authority.key, self._home)
+        return decide(facts, now, under_way=under_way, behind=late, at_once=self._at_once)
 
     async def _reissue(
         self, ctx: Context, certificate: JsonObject, authority: Key, decision: LeafDecision
@@ -138,7 +137,7 @@ class RefreshController:
         }
         conditions = [*(one for one in before if one.get("type") != ISSUING), condition]
         await ctx.patch(certificate, {"status": {"conditions": conditions}}, subresource="status")
-        self._count(LeafState.DUE)
+        self._count()
         ctx.event(certificate, "Normal", messages.REASON, messages.reissued(authority))
         # After the condition: if the process ends in between, it is issued once more at worst.
         marks = {REFRESHED_FOR: decision.fingerprint}
@@ -275,6 +274,11 @@ def certificate_of(secret: Entry) -> Iterable[Key]:
     """Return the Certificate whose Secret changed; what is no one's concerns all authorities."""
     name = (secret.annotations or {}).get(CERTIFICATE_NAME)
     return [Key(secret.key.namespace, name)] if name else [EVERYTHING]
+
+
+def lifecycle_manager(deployment: Entry) -> Iterable[Key]:
+    """Return that all authorities are concerned if a lifecycle manager came or went."""
+    return [EVERYTHING] if deployment.key.name == LIFECYCLE_MANAGER else []
 
 
 def everything(_entry: Entry) -> Iterable[Key]:

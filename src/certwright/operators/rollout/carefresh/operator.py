@@ -1,17 +1,16 @@
 """CA refresh as an operator: what it watches, and what it may do."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from certwright.api.certmanager import CERTIFICATE_NAME, Certificate
 from certwright.api.certmanagers import CertManagerInstallation
 from certwright.kube import Key
-from certwright.kube.kinds import Deployment, Secret
+from certwright.kube.kinds import Secret
 from certwright.operators.rollout.carefresh.authorities import (
     CLUSTER_ISSUER,
     ISSUER,
-    LIFECYCLE_MANAGER,
     REFRESH_CHAIN,
     REFRESH_LEAVES,
 )
@@ -19,16 +18,19 @@ from certwright.operators.rollout.carefresh.controller import (
     BY_ISSUER,
     BY_SECRET,
     UNDER_WAY,
-    Behind,
     RefreshController,
     by_issuer,
     by_secret,
     certificate_of,
     everything,
     issuer_by_secret,
+    lifecycle_manager,
     under_way,
 )
-from certwright.operators.rollout.carefresh.leaves import AT_ONCE, LeafState
+from certwright.operators.rollout.carefresh.leaves import AT_ONCE
+from certwright.operators.rollout.carefresh.trust import KINDS, watched
+from certwright.operators.rollout.engine.settings import DEFAULT_HOME
+from certwright.operators.rollout.workload import WorkloadKind
 from certwright.runtime import (
     Channel,
     Controller,
@@ -45,16 +47,12 @@ from certwright.runtime.triggers import annotations_changed, any_of, generation_
 REISSUED: Final = "certwright_authority_refreshes_total"
 
 
-def _none_behind(_secret: Key) -> Sequence[str]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class RefreshSettings:
     """How CA refresh is set up."""
 
-    behind: Behind = _none_behind
-    """Which workloads consume an authority and do not run with it yet; leaves wait for them."""
+    home: Key = DEFAULT_HOME
+    """The Secret with the key of the digests on workloads."""
     at_once: int = AT_ONCE
     """How many Certificates are issued anew at the same time."""
 
@@ -69,16 +67,10 @@ def ca_refresh(settings: RefreshSettings | None = None) -> Operator:
             REISSUED, "Certificates issued anew because their authority changed", []
         )
 
-        def count(_state: LeafState) -> None:
-            reissued.inc()
-
-        controller = RefreshController(wake, chosen.behind, count, chosen.at_once)
+        controller = RefreshController(wake, reissued.inc, chosen.home, chosen.at_once)
         authorities = select(ISSUER, indexes={BY_SECRET: issuer_by_secret})
         cluster_wide = select(CLUSTER_ISSUER, indexes={BY_SECRET: issuer_by_secret})
         secrets = select(Secret, transform=KeepFields("/data/tls.crt", "/data/ca.crt"), keep=_holds)
-        lifecycle = select(
-            Deployment, fields=f"metadata.name={LIFECYCLE_MANAGER}", metadata_only=True
-        )
         yield Controller(
             select(
                 Certificate,
@@ -91,9 +83,10 @@ def ca_refresh(settings: RefreshSettings | None = None) -> Operator:
                 mapped(authorities, everything, generation_changed),
                 mapped(cluster_wide, everything, generation_changed),
                 mapped(CertManagerInstallation, everything, _asks_otherwise),
-                mapped(lifecycle, everything),
+                mapped(watched(WorkloadKind.DEPLOYMENT), lifecycle_manager, _came_or_went),
                 mapped(secrets, certificate_of),
             ],
+            reads=[watched(kind) for kind in KINDS if kind is not WorkloadKind.DEPLOYMENT],
             workers=1,
         )
 
@@ -101,6 +94,10 @@ def ca_refresh(settings: RefreshSettings | None = None) -> Operator:
 
 
 _asks_otherwise = any_of(generation_changed, annotations_changed)
+
+
+def _came_or_went(old: Entry | None, new: Entry | None) -> bool:
+    return old is None or new is None
 
 
 def _holds(secret: Entry) -> bool:

@@ -6,11 +6,24 @@ import pytest
 from tests.component.operators.rollout.carefresh.conftest import CERTIFICATE, World
 
 from certwright.api.certmanagers import CertManagerInstallation
-from certwright.kube import Key
-from certwright.kube.kinds import Secret
+from certwright.kube import JsonObject
+from certwright.kube.kinds import Deployment, Secret
+from certwright.operators.rollout.dialects.certwright import CertwrightDialect
+from certwright.operators.rollout.engine.settings import RolloutSettings
+from certwright.operators.rollout.operator import rollout_operator
 from certwright.testkit.builders import deployment
 
+RESTART = "rollout.certwright.dev/restart"
+PAUSED = {"rollout.certwright.dev/paused": "true"}
 LISTED = [{"certName": "root", "namespace": "shop"}]
+
+
+def trusting(name: str, secret: str, annotations: dict[str, str]) -> JsonObject:
+    """Return a Deployment that mounts an authority."""
+    made = deployment(name, namespace="shop", annotations=annotations)
+    pod = made["spec"]["template"]["spec"]
+    pod["volumes"] = [{"name": "ca", "secret": {"secretName": secret}}]
+    return made
 
 
 async def two_issuers(world: World) -> None:
@@ -138,21 +151,20 @@ async def test_an_authority_below_comes_before_its_leaves(world: World) -> None:
 
 
 async def test_leaves_wait_for_workloads_that_trust_the_authority(world: World) -> None:
-    behind = ["Deployment shop/client"]
-    asked: list[Key] = []
-
-    def look(secret: Key) -> list[str]:
-        asked.append(secret)
-        return behind
-
-    world.settings = replace(world.settings, behind=look)
     await world.manager(refreshCertsBasedOnCA=LISTED)
     await two_issuers(world)
+    await world.cluster.create(trusting("client", "root-tls", {RESTART: "true"}))
+    await world.cluster.create(trusting("manual", "root-tls", {}))
+    restarts = rollout_operator(RolloutSettings(dialects=[CertwrightDialect()]))
+    await world.cluster.settle(restarts)
+    await world.cluster.patch(Deployment, "shop/client", {"metadata": {"annotations": PAUSED}})
     await world.rotate("shop/root")
     assert await world.refreshed() == []
-    assert set(asked) == {Key("shop", "root-tls")}
-    behind.clear()
-    await world.cluster.advance(seconds=15)
+    (told,) = set(await world.events("WaitsForTrust"))
+    assert "Deployment shop/client;" in told
+    resumed = dict.fromkeys(PAUSED)
+    await world.cluster.patch(Deployment, "shop/client", {"metadata": {"annotations": resumed}})
+    await world.cluster.advance(seconds=30)
     assert sorted(await world.refreshed()) == ["shop/api", "shop/db", "shop/web"]
 
 
