@@ -23,6 +23,7 @@ from certwright.cli.manager import command as manager
 from certwright.cli.mr import command as mr
 from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
+from certwright.cli.rollout import command as rollout
 from certwright.cli.run import command as run
 from certwright.cli.unique import command as unique
 from certwright.cli.up import command as up
@@ -39,7 +40,7 @@ app = typer.Typer(
 )
 
 for command in (
-    up, run, crds, rbac, apply, inventory, mr,
+    up, run, crds, rbac, apply, inventory, mr, rollout,
     resourcemanager, manager, gc, unique, cert, certmanager, ds, bundle, xds, conformance,
     alerts,
 ):  # fmt: skip

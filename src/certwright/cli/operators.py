@@ -18,10 +18,12 @@ GARBAGE_COLLECTOR: Final = "garbagecollector"
 TOKEN_REQUESTOR: Final = "tokenrequestor"  # noqa: S105 - a name
 CERT_MANAGER: Final = "certmanager"
 IBM_CERT_MANAGER: Final = "ibm-certmanager"
+ROLLOUT: Final = "rollout"
+CA_REFRESH: Final = "ca-refresh"
 DISCOVERY_SERVICE: Final = "discoveryservice"
 NAMES: Final = (
     MANAGED_RESOURCE, GARBAGE_COLLECTOR, TOKEN_REQUESTOR, CERT_MANAGER, IBM_CERT_MANAGER,
-    DISCOVERY_SERVICE,
+    ROLLOUT, CA_REFRESH, DISCOVERY_SERVICE,
 )  # fmt: skip
 """What ``certwright manager`` runs."""
 INSTALLERS: Final = frozenset({CERT_MANAGER, IBM_CERT_MANAGER})
@@ -38,6 +40,8 @@ def named_operators(folder: Path | None = None) -> NamedOperators:
         TOKEN_REQUESTOR: _token_requestor,
         CERT_MANAGER: partial(_cert_manager, folder),
         IBM_CERT_MANAGER: partial(_ibm_cert_manager, folder),
+        ROLLOUT: _rollout,
+        CA_REFRESH: _ca_refresh,
         DISCOVERY_SERVICE: _discovery_service,
     }
 
@@ -94,6 +98,22 @@ def _discovery_service() -> list[Declared]:
     kinds: list[type[Object]] = [EnvoyConfig, EnvoyConfigRevision]
     served = Operator("envoyconfig", lambda _host: (), kinds=kinds)
     return [service_operator(ServiceDefaults()), served]
+
+
+def _rollout() -> list[Declared]:
+    from certwright.operators.rollout.dialects import choice
+    from certwright.operators.rollout.engine.settings import RolloutSettings
+    from certwright.operators.rollout.operator import rollout_operator
+    from certwright.operators.rollout.workload import WorkloadKind
+
+    dialects = choice.dialects_of(choice.NAMES)
+    return [rollout_operator(RolloutSettings(dialects=dialects, kinds=tuple(WorkloadKind)))]
+
+
+def _ca_refresh() -> list[Declared]:
+    from certwright.operators.rollout.carefresh.operator import ca_refresh
+
+    return [ca_refresh()]
 
 
 def _source(folder: Path | None) -> tuple[BundleSource, list[PolicyRule]]:

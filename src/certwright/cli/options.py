@@ -48,7 +48,7 @@ ControllersOrOperators = Annotated[
     typer.Argument(
         metavar="CONTROLLER",
         help=f"{_CONTROLLER} Or an operator of this package: managedresource, garbagecollector,"
-        " tokenrequestor, certmanager, ibm-certmanager, discoveryservice.",
+        " tokenrequestor, certmanager, ibm-certmanager, rollout, ca-refresh, discoveryservice.",
     ),
 ]
 OptionalControllers = Annotated[

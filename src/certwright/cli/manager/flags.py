@@ -11,13 +11,15 @@ from typing import Final
 
 from certwright.cli.operators import CERT_MANAGER, NAMES
 from certwright.cli.resourcemanager.flags import switch
+from certwright.operators.rollout.dialects import choice
 
 _DESCRIPTION: Final = """\
 Run operators in one process: certmanager installs cert-manager for the
 CertManagerDeployment "cluster", ibm-certmanager for the CertManager "default",
 managedresource keeps ManagedResources, garbagecollector deletes unused
-configuration, tokenrequestor renews tokens, discoveryservice runs control
-planes for Envoy sidecars.
+configuration, tokenrequestor renews tokens, rollout restarts workloads whose
+Secrets and ConfigMaps changed, ca-refresh has certificates issued anew when
+their authority changed, discoveryservice runs control planes for Envoy sidecars.
 """
 _EXAMPLES: Final = """\
 Examples:
@@ -56,6 +58,9 @@ class ManagerOptions:
     leader_elect: bool | None = None
     leader_namespace: str | None = None
     pod_refresher: bool = False
+    """Whether workloads restart that allow it to cmd-operator; `rollout` does more."""
+    dialects: tuple[str, ...] = choice.DEFAULT
+    """Whose annotations count for `rollout`."""
     concurrency: int | None = None
     sync_period: str | None = None
     discovery_image: str | None = None
@@ -83,6 +88,16 @@ def operator_names(text: str) -> tuple[str, ...]:
     unknown = [name for name in names if name not in NAMES]
     if unknown or not names:
         known = ", ".join(NAMES)
+        raise argparse.ArgumentTypeError(f"{', '.join(unknown) or 'nothing'}; there are {known}")
+    return names
+
+
+def dialect_names(text: str) -> tuple[str, ...]:
+    """Read names of dialects with commas between; `ArgumentTypeError` if one is unknown."""
+    names = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    unknown = [name for name in names if name not in choice.NAMES]
+    if unknown or not names:
+        known = ", ".join(choice.NAMES)
         raise argparse.ArgumentTypeError(f"{', '.join(unknown) or 'nothing'}; there are {known}")
     return names
 
@@ -167,7 +182,15 @@ def _parser() -> argparse.ArgumentParser:
         default=False,
         type=switch,
         metavar="true|false",
-        help="Accepted, and not there yet: pods are not restarted when their Secrets change.",
+        help="Restart workloads that allow it to cmd-operator when their certificates change.",
+    )
+    add(
+        "--dialects",
+        type=dialect_names,
+        default=choice.DEFAULT,
+        metavar="NAMES",
+        help=f"Whose annotations count for rollout: {', '.join(choice.NAMES)}. Default:"
+        f" {','.join(choice.DEFAULT)}.",
     )
     add(
         "--discovery-service-image",

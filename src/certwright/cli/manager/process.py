@@ -12,12 +12,14 @@ from certwright.cli.controllers import custom_kinds
 from certwright.cli.errors import UsageError
 from certwright.cli.manager.flags import ManagerOptions
 from certwright.cli.operators import (
+    CA_REFRESH,
     CERT_MANAGER,
     DISCOVERY_SERVICE,
     GARBAGE_COLLECTOR,
     IBM_CERT_MANAGER,
     INSTALLERS,
     MANAGED_RESOURCE,
+    ROLLOUT,
     TOKEN_REQUESTOR,
     named_operators,
 )
@@ -37,6 +39,12 @@ from certwright.operators.certmanager.source import BundleSource
 from certwright.operators.discoveryservice.service.operator import service_operator
 from certwright.operators.discoveryservice.service.plane import ServiceDefaults
 from certwright.operators.managedresource.configuration import LoadedConfiguration
+from certwright.operators.rollout.carefresh.operator import ca_refresh
+from certwright.operators.rollout.dialects import choice
+from certwright.operators.rollout.dialects.redhat import RedhatDialect
+from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
+from certwright.operators.rollout.operator import rollout_operator, served_kinds
+from certwright.operators.rollout.workload import WorkloadKind
 from certwright.runtime import Declared
 
 LEASE: Final = "certwright-manager"
@@ -60,9 +68,9 @@ def run_manager(options: ManagerOptions) -> None:
         )
 
     async def more(client: Client, own_namespace: str) -> Sequence[Declared]:
-        if options.pod_refresher:
-            _log.warning("--enable-pod-refresher has no effect: there is no pod refresher yet")
-        found = list(discovery_services(options))
+        restarts = options.pod_refresher or ROLLOUT in options.operators
+        kinds = await served_kinds(client) if restarts else BUILT_IN
+        found = [*refreshers(options, kinds), *discovery_services(options)]
         if not INSTALLERS & set(options.operators):
             return found
         namespace = options.bundles_namespace or own_namespace or "default"
@@ -106,6 +114,22 @@ def _switches(operators: Sequence[str]) -> dict[str, Any]:
         "--token-requestor": TOKEN_REQUESTOR in operators,
         "--garbage-collector": GARBAGE_COLLECTOR in operators,
     }
+
+
+def refreshers(
+    options: ManagerOptions, kinds: tuple[WorkloadKind, ...] = BUILT_IN
+) -> Iterator[Declared]:
+    """Yield what restarts workloads, and what has certificates issued anew, if they are asked for.
+
+    The flag of cmd-operator alone asks for what that operator did: only its annotations count.
+    """
+    if ROLLOUT in options.operators:
+        dialects = choice.dialects_of(options.dialects)
+        yield rollout_operator(RolloutSettings(dialects=dialects, kinds=kinds))
+    elif options.pod_refresher:
+        yield rollout_operator(RolloutSettings(dialects=[RedhatDialect()], kinds=kinds))
+    if CA_REFRESH in options.operators:
+        yield ca_refresh()
 
 
 def installers(operators: Collection[str], library: BundleLibrary) -> Iterator[Declared]:
