@@ -238,8 +238,11 @@ def _reloaded_from(facts: RestartFacts, source: ConsumedSource) -> str:
 
 
 def _environment(facts: RestartFacts) -> dict[str, dict[str, str]]:
-    """Return the variables that change, by the container that has them or gets them."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the variables that change, by the container that has them or gets them.
+
+    In the order of the template: a strategic merge would put containers into that of the patch.
+    """
+    found: dict[str, dict[str, str]] = {name: {} for name in facts.workload.containers}
     for source in facts.changed:
         variable = variable_name(source.use.ref)
         has = (
@@ -247,7 +250,7 @@ def _environment(facts: RestartFacts) -> dict[str, dict[str, str]]:
         )
         container = next(has, None) or _container(facts.workload, source.use)
         found.setdefault(container, {})[variable] = source.digest
-    return found
+    return {name: variables for name, variables in found.items() if variables}
 
 
 def _container(workload: Workload, use: SourceUse) -> str:
