@@ -48,6 +48,8 @@ class SeenWorkload:
     """None if it cannot be known: there is no key, or it may not be read."""
     recorded: str = ""
     """The digest of what is on record; empty if nothing is, or the key is not known."""
+    on_record: frozenset[str] = frozenset()
+    """The sources on record, as records name them."""
     obstacles: tuple[Obstacle, ...] = ()
     """What a restart would wait for now; those of other workloads are not known."""
 
@@ -116,8 +118,11 @@ class Look:
         )
         found = tuple(obstacles(workload, policy, comparison.changed, around))
         record = read_record(workload.annotations.get(policy.record_annotation))
-        recorded = "" if record is None else f"{record.key}.{key.of_digests(record.digests())}"
-        return SeenWorkload(workload, policy, present, comparison, recorded, found)
+        if record is None or record.key != key.id:
+            return SeenWorkload(workload, policy, present, comparison, obstacles=found)
+        recorded = f"{record.key}.{key.of_digests(record.digests())}"
+        names = frozenset(record.sources)
+        return SeenWorkload(workload, policy, present, comparison, recorded, names, found)
 
     async def _policy(self, workload: Workload) -> RolloutPolicy | None:
         namespace = await self._namespace(workload.ref.key.namespace)

@@ -8,6 +8,7 @@ from certwright.cli.terminal.output import fitted, one_line, table
 from certwright.kube import JsonObject
 from certwright.kube.timestamps import format_time
 from certwright.operators.rollout.decision.compare import Counted
+from certwright.operators.rollout.decision.record import source_name
 from certwright.operators.rollout.engine.messages import obstacle_text
 from certwright.operators.rollout.engine.registry import last_restart
 from certwright.operators.rollout.workload import SourceRef, SourceUse
@@ -179,7 +180,8 @@ def _source_state(one: Counted, seen: SeenWorkload) -> str:
     for changed in seen.comparison.changed:
         if changed.use.ref == one.use.ref:
             return f"changed: {', '.join(changed.keys)}" if changed.keys else "changed"
-    return "as recorded" if seen.comparison.recorded else "not on record"
+    name = source_name(one.use.ref, seen.workload.ref.key.namespace)
+    return "as recorded" if name in seen.on_record else "not on record"
 
 
 def _use(use: SourceUse) -> str:
