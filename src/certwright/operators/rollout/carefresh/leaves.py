@@ -140,5 +140,5 @@ def _pause(status: CertificateStatus, now: datetime) -> timedelta:
     if status.last_failure_time is None:
         return timedelta()
     doublings = max((status.failed_issuance_attempts or 1) - 1, 0)
-    pause = min(FIRST_PAUSE * 2 ** min(doublings, 6), LONGEST_PAUSE)
+    pause = min(FIRST_PAUSE * (1 << min(doublings, 6)), LONGEST_PAUSE)
     return status.last_failure_time + pause - now

@@ -88,4 +88,4 @@ def test_its_events_have_its_names(build: Build) -> None:
     events = policy.events
     assert (events.source, events.restarted) == ("podrefresh-controller", "PodRefresh")
     assert (events.failed, events.stalled) == ("PodRefreshFailure", "PodRefreshStalled")
-    assert events.restarted_kinds == {"Deployment"}
+    assert events.restarted_kinds == frozenset({"Deployment"})
