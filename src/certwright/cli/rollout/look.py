@@ -8,7 +8,7 @@ from certwright.clock import SYSTEM, Clock
 from certwright.kube import ApiError, JsonObject, Key, NotFound
 from certwright.kube.kinds import Namespace, PodDisruptionBudget, Secret
 from certwright.operators.rollout.decision.compare import (
-    Comparison,
+    ContentComparison,
     Counted,
     SourceContents,
     compare,
@@ -16,7 +16,11 @@ from certwright.operators.rollout.decision.compare import (
 )
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.decision.record import read_record
-from certwright.operators.rollout.decision.restraint import Circumstances, Obstacle, obstacles
+from certwright.operators.rollout.decision.restraint import (
+    Circumstances,
+    RestartObstacle,
+    obstacles,
+)
 from certwright.operators.rollout.engine.contents import contents_of
 from certwright.operators.rollout.engine.keysecret import read_key
 from certwright.operators.rollout.engine.registry import is_stalled, last_restart
@@ -44,13 +48,13 @@ class SeenWorkload:
     policy: RolloutPolicy | None = None
     """None if it asks for restarts in no dialect."""
     present: tuple[Counted, ...] = ()
-    comparison: Comparison | None = None
+    comparison: ContentComparison | None = None
     """None if it cannot be known: there is no key, or it may not be read."""
     recorded: str = ""
     """The digest of what is on record; empty if nothing is, or the key is not known."""
     on_record: frozenset[str] = frozenset()
     """The sources on record, as records name them."""
-    obstacles: tuple[Obstacle, ...] = ()
+    obstacles: tuple[RestartObstacle, ...] = ()
     """What a restart would wait for now; those of other workloads are not known."""
 
 

@@ -20,7 +20,7 @@ from certwright.operators.rollout.engine.metrics import RolloutMetrics
 from certwright.operators.rollout.engine.registry import RestartRegistry
 from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
 from certwright.operators.rollout.engine.sources import SOURCE_RESOURCES, SourceStores
-from certwright.operators.rollout.engine.surroundings import Surroundings
+from certwright.operators.rollout.engine.surroundings import RolloutSurroundings
 from certwright.operators.rollout.engine.views import ARGO_ROLLOUT, RESOURCES, ReducedWorkload
 from certwright.operators.rollout.workload import SourceKind, SourceRef, WorkloadKind, WorkloadRef
 from certwright.runtime import (
@@ -43,9 +43,14 @@ _NO_KEYS: Final[tuple[Key, ...]] = ()
 
 
 def rollout_operator(settings: RolloutSettings) -> Operator:
-    """Return what restarts workloads when what their pods consume changes."""
+    """Return what restarts workloads when what their pods consume changes.
+
+    Without a dialect there is nothing to restart, and nothing is watched.
+    """
 
     def build(host: OperatorHost) -> Iterator[Part]:
+        if not settings.dialects:
+            return
         process = _Process(settings, host)
         yield process.cache
         yield process.sources
@@ -84,7 +89,7 @@ class _Process:
             wanted=self._consumers.exist,
             changed=self._source_changed,
         )
-        self._surroundings = Surroundings(self.cache, self._namespace_changed)
+        self._surroundings = RolloutSurroundings(self.cache, self._namespace_changed)
         if settings.budgets:
             self._surroundings.watch_budgets()
         if any(dialect.reads_namespaces for dialect in settings.dialects):

@@ -68,7 +68,7 @@ class ChangedSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ContentComparison:
     """What follows from a record and the present contents."""
 
     record: ContentRecord
@@ -93,7 +93,7 @@ def counted(
 
 def compare(
     workload: Workload, policy: RolloutPolicy, present: Sequence[Counted], key: DigestKey
-) -> Comparison:
+) -> ContentComparison:
     """Compare the record of a workload with the contents that count at present."""
     namespace = workload.ref.key.namespace
     found = read_record(workload.annotations.get(policy.record_annotation))
@@ -118,7 +118,7 @@ def compare(
     if not known and not changed and _is_pending(workload, digest, key):
         changed = [ChangedSource(one.use, one.contents, ()) for one in present if one.contents]
     recorded = not sources if found is None else found.key == key.id and _same(found, record)
-    return Comparison(record, digest, recorded, tuple(changed), tuple(consumed))
+    return ContentComparison(record, digest, recorded, tuple(changed), tuple(consumed))
 
 
 def _judge(

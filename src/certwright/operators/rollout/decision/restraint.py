@@ -16,7 +16,7 @@ from certwright.operators.rollout.policy import RolloutPolicy
 from certwright.operators.rollout.workload import Workload
 
 
-class WaitReason(StrEnum):
+class RestartWait(StrEnum):
     """Why a restart has to wait; the values are labels of a metric."""
 
     INVALID = "invalid-settings"
@@ -35,10 +35,10 @@ class WaitReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Obstacle:
+class RestartObstacle:
     """One thing that a restart waits for."""
 
-    reason: WaitReason
+    reason: RestartWait
     until: datetime | None = None
     """When it ends; None if that takes a change."""
     about: str = ""
@@ -80,14 +80,14 @@ def obstacles(
     policy: RolloutPolicy,
     changed: tuple[ChangedSource, ...],
     around: Circumstances,
-) -> Iterator[Obstacle]:
+) -> Iterator[RestartObstacle]:
     """Yield what a restart waits for, in the order in which it is told."""
     yield from _by_wish(workload, policy, around)
     yield from _by_view(changed, around)
     if around.stalled or workload.progress.stalled:
-        yield Obstacle(WaitReason.STALLED)
+        yield RestartObstacle(RestartWait.STALLED)
     elif workload.progress.rolling:
-        yield Obstacle(WaitReason.ROLLING)
+        yield RestartObstacle(RestartWait.ROLLING)
     if policy.check_certificates:
         yield from _flaws(changed, around.now)
     yield from _by_time(policy, around)
@@ -96,51 +96,53 @@ def obstacles(
 
 def _by_wish(
     workload: Workload, policy: RolloutPolicy, around: Circumstances
-) -> Iterator[Obstacle]:
+) -> Iterator[RestartObstacle]:
     if policy.problems:
-        yield Obstacle(WaitReason.INVALID, about=policy.problems[0])
+        yield RestartObstacle(RestartWait.INVALID, about=policy.problems[0])
     if policy.paused or workload.progress.paused:
-        yield Obstacle(WaitReason.PAUSED, about=policy.paused or "spec.paused")
+        yield RestartObstacle(RestartWait.PAUSED, about=policy.paused or "spec.paused")
     if around.quiet_until is not None and around.now < around.quiet_until:
-        yield Obstacle(WaitReason.QUIET, around.quiet_until)
+        yield RestartObstacle(RestartWait.QUIET, around.quiet_until)
 
 
-def _by_view(changed: tuple[ChangedSource, ...], around: Circumstances) -> Iterator[Obstacle]:
+def _by_view(
+    changed: tuple[ChangedSource, ...], around: Circumstances
+) -> Iterator[RestartObstacle]:
     for source in changed:
         if source.stale:
-            yield Obstacle(WaitReason.STALE, about=str(source.use.ref))
+            yield RestartObstacle(RestartWait.STALE, about=str(source.use.ref))
     if around.fought:
-        yield Obstacle(WaitReason.FIGHT)
+        yield RestartObstacle(RestartWait.FIGHT)
 
 
-def _flaws(changed: tuple[ChangedSource, ...], now: datetime) -> Iterator[Obstacle]:
+def _flaws(changed: tuple[ChangedSource, ...], now: datetime) -> Iterator[RestartObstacle]:
     for source in changed:
         facts = source.contents.certificate if source.contents is not None else None
         flaw = flaw_of(facts, now) if facts is not None else None
         if facts is not None and flaw is not None:
             early = flaw is CertificateFlaw.NOT_YET_VALID
             until = moment(facts.not_before) if early else None
-            yield Obstacle(WaitReason.CERTIFICATE, until, str(source.use.ref), flaw)
+            yield RestartObstacle(RestartWait.CERTIFICATE, until, str(source.use.ref), flaw)
 
 
-def _by_time(policy: RolloutPolicy, around: Circumstances) -> Iterator[Obstacle]:
+def _by_time(policy: RolloutPolicy, around: Circumstances) -> Iterator[RestartObstacle]:
     now = around.now
     if around.last_restart is not None and policy.minimum_interval > timedelta():
         # A time in the future was written by a clock that has been set back since.
         last = min(around.last_restart, now)
         if now < last + policy.minimum_interval:
-            yield Obstacle(WaitReason.INTERVAL, last + policy.minimum_interval)
+            yield RestartObstacle(RestartWait.INTERVAL, last + policy.minimum_interval)
     if policy.window is not None and not policy.window.is_open(now):
-        yield Obstacle(WaitReason.WINDOW, policy.window.opens(now))
+        yield RestartObstacle(RestartWait.WINDOW, policy.window.opens(now))
 
 
-def _by_others(workload: Workload, around: Circumstances) -> Iterator[Obstacle]:
+def _by_others(workload: Workload, around: Circumstances) -> Iterator[RestartObstacle]:
     if around.budget:
-        yield Obstacle(WaitReason.BUDGET, about=around.budget)
+        yield RestartObstacle(RestartWait.BUDGET, about=around.budget)
     if around.failed_elsewhere:
-        yield Obstacle(WaitReason.FAILED_ELSEWHERE, about=around.failed_elsewhere)
+        yield RestartObstacle(RestartWait.FAILED_ELSEWHERE, about=around.failed_elsewhere)
     limits = around.limits
     if 0 < limits.per_namespace <= around.busy_in_namespace:
-        yield Obstacle(WaitReason.LIMIT, about=workload.ref.key.namespace)
+        yield RestartObstacle(RestartWait.LIMIT, about=workload.ref.key.namespace)
     elif 0 < limits.per_cluster <= around.busy_in_cluster:
-        yield Obstacle(WaitReason.LIMIT)
+        yield RestartObstacle(RestartWait.LIMIT)

@@ -11,11 +11,11 @@ from typing import Final
 
 from certwright.client import TransportError
 from certwright.kube import ApiError, Conflict, Key, parse_time
-from certwright.operators.rollout.decision.compare import Comparison, compare
+from certwright.operators.rollout.decision.compare import ContentComparison, compare
 from certwright.operators.rollout.decision.restraint import (
     Circumstances,
-    Obstacle,
-    WaitReason,
+    RestartObstacle,
+    RestartWait,
     obstacles,
 )
 from certwright.operators.rollout.engine.consumers import Consumers
@@ -36,7 +36,7 @@ from certwright.operators.rollout.engine.registry import (
 from certwright.operators.rollout.engine.reporter import RolloutReporter, WorkloadPass
 from certwright.operators.rollout.engine.settings import RolloutSettings
 from certwright.operators.rollout.engine.sources import SourceStores
-from certwright.operators.rollout.engine.surroundings import Surroundings
+from certwright.operators.rollout.engine.surroundings import RolloutSurroundings
 from certwright.operators.rollout.engine.views import RESOURCES, read_workload
 from certwright.operators.rollout.policy import RestartMode, RolloutPolicy
 from certwright.operators.rollout.workload import Workload, WorkloadKind, WorkloadRef
@@ -81,7 +81,7 @@ class RolloutController:
         consumers: Consumers,
         sources: SourceStores,
         registry: RestartRegistry,
-        surroundings: Surroundings,
+        surroundings: RolloutSurroundings,
         metrics: RolloutMetrics,
     ) -> None:
         self._kind = kind
@@ -135,7 +135,7 @@ class RolloutController:
         ):
             self._metrics.outcome(now.policy.dialect, "stalled")
 
-    async def _confirmed(self, found: Comparison) -> Comparison:
+    async def _confirmed(self, found: ContentComparison) -> ContentComparison:
         """Ask about sources that seem older than the record; `Conflict` if the view was late."""
         for source in found.changed:
             if source.stale and source.contents is not None:
@@ -145,7 +145,7 @@ class RolloutController:
             found, changed=tuple(replace(source, stale=False) for source in found.changed)
         )
 
-    def _around(self, now: WorkloadPass, found: Comparison) -> Circumstances:
+    def _around(self, now: WorkloadPass, found: ContentComparison) -> Circumstances:
         written = self._written.get(now.ref)
         failed = self._registry.failed_with(now.workload, found.changed, found.record.sources)
         in_namespace, in_cluster = self._registry.busy(now.ref)
@@ -162,7 +162,7 @@ class RolloutController:
             limits=self._settings.limits,
         )
 
-    def _quiet_until(self, now: WorkloadPass, found: Comparison) -> datetime:
+    def _quiet_until(self, now: WorkloadPass, found: ContentComparison) -> datetime:
         """Return when the contents of a workload will have been unchanged for long enough."""
         due = self._due.setdefault(now.ref, _Due(found.digest, now.now, now.now))
         if due.digest != found.digest:
@@ -172,7 +172,7 @@ class RolloutController:
 
     # Acting
 
-    async def _restart(self, now: WorkloadPass, found: Comparison) -> Outcome:
+    async def _restart(self, now: WorkloadPass, found: ContentComparison) -> Outcome:
         """Write the one patch of a restart, and report it."""
         ref, dialect = now.ref, now.policy.dialect
         if self._settings.dry_run:
@@ -200,7 +200,7 @@ class RolloutController:
         self._written[ref] = _Written(found.digest)
         return DONE
 
-    async def _record(self, now: WorkloadPass, found: Comparison) -> Outcome:
+    async def _record(self, now: WorkloadPass, found: ContentComparison) -> Outcome:
         """Write down what the pods consume, if that is not on record yet."""
         self._rest(now.ref)
         rest = self._until([_paused_until(now), self._patience_ends(now)], now, DONE)
@@ -225,11 +225,13 @@ class RolloutController:
 
     # Waiting
 
-    def _wait(self, now: WorkloadPass, found: Comparison, obstacle: Obstacle) -> Outcome:
+    def _wait(
+        self, now: WorkloadPass, found: ContentComparison, obstacle: RestartObstacle
+    ) -> Outcome:
         """Report what a restart waits for, and return when to look again."""
         self._metrics.waits(now.ref, obstacle.reason)
         self._reporter.waits(now, found, obstacle)
-        if obstacle.reason in {WaitReason.LIMIT, WaitReason.FAILED_ELSEWHERE}:
+        if obstacle.reason in {RestartWait.LIMIT, RestartWait.FAILED_ELSEWHERE}:
             self._registry.wait(now.ref)
             return again(LIMIT_SECONDS)
         self._registry.stay(now.ref)

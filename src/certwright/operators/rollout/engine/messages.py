@@ -7,7 +7,7 @@ from typing import Final
 from certwright.kube.timestamps import format_time
 from certwright.operators.rollout.decision.certificates import CertificateFlaw
 from certwright.operators.rollout.decision.compare import ChangedSource
-from certwright.operators.rollout.decision.restraint import Obstacle, WaitReason
+from certwright.operators.rollout.decision.restraint import RestartObstacle, RestartWait
 from certwright.operators.rollout.workload import Workload
 
 _MOST_NAMED: Final = 5
@@ -21,22 +21,22 @@ _FLAWS: Final = {
     CertificateFlaw.UNREADABLE: "holds a tls.crt that is not a certificate; write one as PEM",
 }
 _REASONS: Final = {
-    WaitReason.QUIET: "contents have just changed",
-    WaitReason.STALE: "what is known of {about} is older than what the workload has; waiting for"
+    RestartWait.QUIET: "contents have just changed",
+    RestartWait.STALE: "what is known of {about} is older than what the workload has; waiting for"
     " the watch",
-    WaitReason.FIGHT: "another client undid the last restart with the same contents; let one of the"
-    " two own the pod template and the annotations of the workload",
-    WaitReason.STALLED: "its last restart has not completed; correct the workload or go back"
+    RestartWait.FIGHT: "another client undid the last restart with the same contents; let one of"
+    " the two own the pod template and the annotations of the workload",
+    RestartWait.STALLED: "its last restart has not completed; correct the workload or go back"
     " (kubectl rollout undo)",
-    WaitReason.ROLLING: "its pods are being replaced already",
-    WaitReason.INTERVAL: "it was restarted a short time ago",
-    WaitReason.WINDOW: "its maintenance window is closed",
-    WaitReason.BUDGET: "PodDisruptionBudget {about} allows no disruption; add replicas, or let the"
+    RestartWait.ROLLING: "its pods are being replaced already",
+    RestartWait.INTERVAL: "it was restarted a short time ago",
+    RestartWait.WINDOW: "its maintenance window is closed",
+    RestartWait.BUDGET: "PodDisruptionBudget {about} allows no disruption; add replicas, or let the"
     " budget allow one",
-    WaitReason.FAILED_ELSEWHERE: "{about} did not become healthy with the same contents; correct"
+    RestartWait.FAILED_ELSEWHERE: "{about} did not become healthy with the same contents; correct"
     " them, or restart it by hand",
-    WaitReason.PAUSED: "it is paused ({about})",
-    WaitReason.INVALID: "{about}",
+    RestartWait.PAUSED: "it is paused ({about})",
+    RestartWait.INVALID: "{about}",
 }
 
 
@@ -65,28 +65,28 @@ def failed(changed: Iterable[ChangedSource], error: str) -> str:
 
 def stalled(workload: Workload) -> str:
     """Return that a restart came to nothing."""
-    advice = _REASONS[WaitReason.STALLED].partition("; ")[2]
+    advice = _REASONS[RestartWait.STALLED].partition("; ")[2]
     return (
         f"{workload.ref.kind} {workload.ref.key.name} has not completed its rollout after a"
         f" restart, and is not restarted again until it has; {advice}"
     )
 
 
-def waiting(changed: Iterable[ChangedSource], obstacle: Obstacle) -> str:
+def waiting(changed: Iterable[ChangedSource], obstacle: RestartObstacle) -> str:
     """Return what a restart waits for."""
     return f"not restarted yet although {_changed(changed)}: {obstacle_text(obstacle)}"
 
 
-def obstacle_text(obstacle: Obstacle) -> str:
+def obstacle_text(obstacle: RestartObstacle) -> str:
     """Return what one obstacle is, and what ends it."""
     text = _text(obstacle)
     return f"{text}; until {_time(obstacle.until)}" if obstacle.until is not None else text
 
 
-def _text(obstacle: Obstacle) -> str:
+def _text(obstacle: RestartObstacle) -> str:
     if obstacle.flaw is not None:
         return f"{obstacle.about} {_FLAWS[obstacle.flaw]}"
-    if obstacle.reason is WaitReason.LIMIT:
+    if obstacle.reason is RestartWait.LIMIT:
         where = f"in namespace {obstacle.about}" if obstacle.about else "in the cluster"
         return f"enough other workloads {where} are restarting"
     return _REASONS[obstacle.reason].format(about=obstacle.about)

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Final
 
 from certwright.operators.rollout.decision.compare import SourceContents
-from certwright.operators.rollout.decision.restraint import WaitReason
+from certwright.operators.rollout.decision.restraint import RestartWait
 from certwright.operators.rollout.workload import SourceRef, WorkloadRef
 from certwright.runtime import Metrics
 
@@ -30,7 +30,7 @@ class RolloutMetrics:
         self._expiry = metrics.gauge(
             EXPIRY, "When the first of the consumed certificates expires; 0 if there is none", []
         )
-        self._waits: dict[WorkloadRef, WaitReason] = {}
+        self._waits: dict[WorkloadRef, RestartWait] = {}
         self._expiries: dict[SourceRef, int] = {}
         self._next: list[tuple[int, SourceRef]] = []
 
@@ -42,7 +42,7 @@ class RolloutMetrics:
         """Note how long a restart waited."""
         self._delay.labels(dialect).observe(delay.total_seconds())
 
-    def waits(self, ref: WorkloadRef, reason: WaitReason | None) -> None:
+    def waits(self, ref: WorkloadRef, reason: RestartWait | None) -> None:
         """Note what the restart of a workload waits for; None if it does not."""
         before = self._waits.pop(ref, None)
         if before is not None:

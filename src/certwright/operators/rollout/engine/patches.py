@@ -10,7 +10,7 @@ from typing import Any
 
 from certwright.kube import JsonObject
 from certwright.kube.timestamps import format_micro_time, format_time
-from certwright.operators.rollout.decision.compare import ChangedSource, Comparison
+from certwright.operators.rollout.decision.compare import ChangedSource, ContentComparison
 from certwright.operators.rollout.decision.record import ABSENT
 from certwright.operators.rollout.engine.views import template_path
 from certwright.operators.rollout.policy import (
@@ -26,7 +26,7 @@ from certwright.operators.rollout.workload import Workload
 
 
 def restart_patch(
-    workload: Workload, policy: RolloutPolicy, comparison: Comparison, now: datetime
+    workload: Workload, policy: RolloutPolicy, comparison: ContentComparison, now: datetime
 ) -> JsonObject:
     """Return what restarts the pods of a workload, and records why."""
     marks = policy.restart_marks(_facts(workload, comparison, now, comparison.changed))
@@ -49,7 +49,7 @@ def restart_patch(
 
 
 def record_patch(
-    workload: Workload, policy: RolloutPolicy, comparison: Comparison, now: datetime
+    workload: Workload, policy: RolloutPolicy, comparison: ContentComparison, now: datetime
 ) -> JsonObject:
     """Return what records contents and restarts nothing: it leaves the template alone."""
     marks = policy.record_marks(_facts(workload, comparison, now, ()))
@@ -69,7 +69,7 @@ def is_strategic(policy: RolloutPolicy) -> bool:
 
 def _facts(
     workload: Workload,
-    comparison: Comparison,
+    comparison: ContentComparison,
     now: datetime,
     changed: tuple[ChangedSource, ...],
 ) -> RestartFacts:

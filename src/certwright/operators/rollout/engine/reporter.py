@@ -6,22 +6,22 @@ from datetime import datetime
 from typing import Final
 
 from certwright.kube import JsonObject
-from certwright.operators.rollout.decision.compare import ChangedSource, Comparison
-from certwright.operators.rollout.decision.restraint import Obstacle, WaitReason
+from certwright.operators.rollout.decision.compare import ChangedSource, ContentComparison
+from certwright.operators.rollout.decision.restraint import RestartObstacle, RestartWait
 from certwright.operators.rollout.engine import messages
 from certwright.operators.rollout.policy import RolloutPolicy
 from certwright.operators.rollout.workload import Workload, WorkloadRef
 from certwright.runtime import Context
 from certwright.runtime.writes.events import EventType
 
-TOLD: Final[dict[WaitReason, EventType]] = {
-    WaitReason.CERTIFICATE: "Warning",
-    WaitReason.BUDGET: "Warning",
-    WaitReason.FIGHT: "Warning",
-    WaitReason.FAILED_ELSEWHERE: "Warning",
-    WaitReason.WINDOW: "Normal",
-    WaitReason.INTERVAL: "Normal",
-    WaitReason.PAUSED: "Normal",
+TOLD: Final[dict[RestartWait, EventType]] = {
+    RestartWait.CERTIFICATE: "Warning",
+    RestartWait.BUDGET: "Warning",
+    RestartWait.FIGHT: "Warning",
+    RestartWait.FAILED_ELSEWHERE: "Warning",
+    RestartWait.WINDOW: "Normal",
+    RestartWait.INTERVAL: "Normal",
+    RestartWait.PAUSED: "Normal",
 }
 """Which waits are worth an event; the others end by themselves, or have events of their own."""
 _ACTION: Final = "Restart"
@@ -54,7 +54,7 @@ class RolloutReporter:
         self._told.pop(ref, None)
 
     def restarted(self, now: WorkloadPass, changed: Iterable[ChangedSource]) -> None:
-        """Tell that a workload was restarted, and what is left to do by hand."""
+        """Report that a workload was restarted, and what is left to do by hand."""
         self.forget(now.ref)
         changed, words = tuple(changed), now.policy.events
         if words.restarted_kinds is None or now.ref.kind in words.restarted_kinds:
@@ -62,34 +62,34 @@ class RolloutReporter:
         if now.workload.progress.on_delete:
             self._event(now, "Warning", words.waiting, messages.on_delete(changed))
 
-    def would_restart(self, now: WorkloadPass, found: Comparison) -> None:
-        """Tell that a workload would be restarted."""
+    def would_restart(self, now: WorkloadPass, found: ContentComparison) -> None:
+        """Report that a workload would be restarted."""
         note = messages.would_restart(found.changed)
         self._once(now, "Normal", now.policy.events.waiting, note, found.digest)
 
-    def failed(self, now: WorkloadPass, found: Comparison, error: Exception) -> None:
-        """Tell that a workload could not be restarted."""
+    def failed(self, now: WorkloadPass, found: ContentComparison, error: Exception) -> None:
+        """Report that a workload could not be restarted."""
         note = messages.failed(found.changed, str(error))
         self._once(now, "Warning", now.policy.events.failed, note, found.digest)
 
-    def waits(self, now: WorkloadPass, found: Comparison, obstacle: Obstacle) -> None:
-        """Tell what a restart waits for, if that is worth an event."""
+    def waits(self, now: WorkloadPass, found: ContentComparison, obstacle: RestartObstacle) -> None:
+        """Report what a restart waits for, if that is worth an event."""
         if obstacle.reason in TOLD:
             note = messages.waiting(found.changed, obstacle)
             self._once(now, TOLD[obstacle.reason], now.policy.events.waiting, note, found.digest)
 
-    def fought(self, now: WorkloadPass, found: Comparison) -> None:
-        """Tell that another client undoes what is recorded."""
-        note = messages.obstacle_text(Obstacle(WaitReason.FIGHT))
+    def fought(self, now: WorkloadPass, found: ContentComparison) -> None:
+        """Report that another client undoes what is recorded."""
+        note = messages.obstacle_text(RestartObstacle(RestartWait.FIGHT))
         self._once(now, "Warning", now.policy.events.waiting, note, found.digest)
 
     def invalid(self, now: WorkloadPass) -> None:
-        """Tell what is wrong with the settings of a workload."""
+        """Report what is wrong with the settings of a workload."""
         for problem in now.policy.problems:
             self._once(now, "Warning", now.policy.events.invalid, problem, "")
 
     def stalled(self, now: WorkloadPass) -> bool:
-        """Tell that a restart came to nothing; return whether that is news."""
+        """Report that a restart came to nothing; return whether that is news."""
         record = now.workload.annotations.get(now.policy.record_annotation, "")
         note = messages.stalled(now.workload)
         return self._once(now, "Warning", now.policy.events.stalled, note, record)

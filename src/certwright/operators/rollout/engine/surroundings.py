@@ -13,7 +13,7 @@ from certwright.runtime import Cache, Entry, KeepFields, StoreHandle
 _BUDGET: Final = KeepFields("/spec/selector", "/status/disruptionsAllowed")
 
 
-class Surroundings:
+class RolloutSurroundings:
     """Budgets and namespaces, as far as they are watched. *wake* is called with a namespace."""
 
     def __init__(self, cache: Cache, wake: Callable[[str], None]) -> None:
