@@ -1,0 +1,106 @@
+"""What restarts cost: calls, memory, and what is watched at all."""
+
+import tracemalloc
+
+import pytest
+from tests.component.operators.rollout.engine.conftest import EmbeddedRolling
+from tests.support.rollout import (
+    ISSUED,
+    pair,
+    pod_spec,
+    restarts_in,
+    secret_object,
+    workload_object,
+)
+
+from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap, Deployment, Secret
+from certwright.kube.objects import exact_json
+from certwright.operators.rollout.decision.digest import DigestKey
+from certwright.operators.rollout.dialects.redhat import RedhatDialect
+from certwright.operators.rollout.engine.contents import DigestedContents
+from certwright.operators.rollout.engine.views import ReducedWorkload
+from certwright.operators.rollout.workload import SourceKind, WorkloadKind
+from certwright.runtime.cache.decode import EntryDecoder
+from certwright.runtime.cache.store import Store
+
+
+@pytest.mark.scenario("CMD-82")
+async def test_disabled_it_reads_no_secret(rolling: EmbeddedRolling) -> None:
+    await rolling.secret()
+    await rolling.workload()
+    await rolling.run(dialects=[])
+    await rolling.renew()
+    await rolling.wait()
+    assert len(rolling.cluster.calls) == 0
+    await rolling.embedded.stop()
+    await rolling.run(dialects=[RedhatDialect()])
+    watched = rolling.cluster.calls.by_kind
+    assert watched["Secret"] > 0
+    assert watched[ConfigMap.kind] == 0
+
+
+async def test_metrics(rolling: EmbeddedRolling) -> None:
+    await rolling.secret()
+    await rolling.workload()
+    await rolling.run()
+    await rolling.renew()
+    await rolling.wait(2)
+    text = await rolling.cluster.scrape()
+    assert 'certwright_rollout_pending{reason="quiet-window"} 1.0' in text
+    await rolling.wait()
+    text = await rolling.cluster.scrape()
+    assert 'certwright_rollout_pending{reason="quiet-window"} 0.0' in text
+    assert 'certwright_rollout_restarts_total{dialect="redhat",outcome="restarted"} 1.0' in text
+    assert 'certwright_rollout_restarts_total{dialect="redhat",outcome="recorded"} 1.0' in text
+    assert 'certwright_rollout_delay_seconds_count{dialect="redhat"} 1.0' in text
+    assert "certwright_rollout_next_certificate_expiry_timestamp_seconds 4.1" in text
+
+
+KEY = DigestKey(b"k" * 32)
+
+
+def grown(store: Store, objects: list[bytes]) -> int:
+    """Return by how many bytes a store grows."""
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        for raw in objects:
+            store.upsert(store.decoder.entry(raw))
+        after, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return after - before
+
+
+def test_secrets_that_no_workload_consumes_take_no_room() -> None:
+    transform = DigestedContents(SourceKind.SECRET, KEY, lambda _: False)
+    store = Store(EntryDecoder(Secret, transform=transform), keep=lambda _: False)
+    store.keep_no_refused()
+    template = secret_object("NAME", pair(1), ISSUED)
+    objects = [exact_json(template).replace(b"NAME", b"s%d" % number) for number in range(500)]
+    assert grown(store, objects) < 500 * 20
+    assert len(store) == 0
+
+
+def test_a_workload_takes_less_than_two_kilobytes() -> None:
+    store = Store(EntryDecoder(Deployment, transform=ReducedWorkload(WorkloadKind.DEPLOYMENT)))
+    long = {"command": ["/bin/sh"] * 50, "resources": {"limits": {"cpu": "1"}}, "ports": [{}] * 20}
+    pod = pod_spec(["web-tls", "other"])
+    pod["containers"][0] |= long
+    template = workload_object("NAME", pod, annotations={"note": "x" * 100})
+    template["metadata"]["namespace"] = "default"
+    objects = [exact_json(template).replace(b"NAME", b"w%d" % number) for number in range(200)]
+    assert grown(store, objects) < 200 * 1500
+    assert store.get(Key("default", "w7")) is not None
+
+
+async def test_secrets_of_others_cost_no_calls(rolling: EmbeddedRolling) -> None:
+    await rolling.secret()
+    await rolling.workload()
+    await rolling.run()
+    for number in range(50):
+        await rolling.secret(f"other{number}")
+    calls = await rolling.wait()
+    assert len(calls) == 0
+    assert restarts_in(calls) == []
