@@ -14,6 +14,7 @@ from certwright import client, kube
 from certwright.cli.main import app
 from certwright.cli.manager import flags as manager
 from certwright.cli.resourcemanager import flags as resourcemanager
+from certwright.cli.rollout import flags as rollout
 from certwright.issuer.conformance import Feature
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
@@ -24,6 +25,7 @@ QUOTE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
 OWN_FLAGS: dict[str, Any] = {
     "manager": manager.parse,
     "resource-manager": resourcemanager.parse,
+    "rollout run": lambda words: rollout.parse(words, {}),
 }
 """Commands that read their flags themselves."""
 
@@ -89,11 +91,13 @@ def test_commands_that_are_shown_exist(root: Path, pages: list[Path]) -> None:
     for page, line in shown:
         command: Any = typer.main.get_command(app)
         words = shlex.split(line.partition("|")[0].rstrip(" \\"), comments=True)
+        path: list[str] = []
         while words and words[0] in getattr(command, "commands", {}):
-            command = command.commands[words.pop(0)]
+            path.append(words.pop(0))
+            command = command.commands[path[-1]]
         assert not hasattr(command, "commands"), f"{page.relative_to(root)}: {line}"
-        if command.name in OWN_FLAGS:
-            OWN_FLAGS[command.name](words)
+        if (name := " ".join(path)) in OWN_FLAGS:
+            OWN_FLAGS[name](words)
             continue
         known = {name for one in command.params for name in one.opts}
         given = {word.partition("=")[0] for word in words if word[0] == "-" != word}

@@ -79,7 +79,7 @@ def order_chain(certificates: Sequence[x509.Certificate]) -> Chain:
 
 def is_self_signed(certificate: x509.Certificate) -> bool:
     """Return whether the certificate names itself as issuer and its own key signed it."""
-    return _is_issued_by(certificate, certificate)
+    return is_issued_by(certificate, certificate)
 
 
 def verify_signature(certificate: x509.Certificate, issuer: x509.Certificate) -> None:
@@ -117,7 +117,7 @@ def _parents(pool: Sequence[x509.Certificate]) -> dict[int, int | None]:
     for place, certificate in enumerate(pool):
         parents[place] = None
         for candidate in by_subject[normal_name(certificate.issuer)]:
-            if candidate == place or not _is_issued_by(certificate, pool[candidate]):
+            if candidate == place or not is_issued_by(certificate, pool[candidate]):
                 continue
             if parents[place] is not None or candidate in taken:
                 raise BrokenChain(_BROKEN)  # a branch, found before it costs more signatures
@@ -126,7 +126,8 @@ def _parents(pool: Sequence[x509.Certificate]) -> dict[int, int | None]:
     return parents
 
 
-def _is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+def is_issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    """Return whether a certificate names another as its issuer, and the key of that signed it."""
     if normal_name(certificate.issuer) != normal_name(issuer.subject):
         return False
     if not _identifiers_agree(certificate, issuer):

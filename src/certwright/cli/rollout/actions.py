@@ -7,7 +7,7 @@ from typing import Final
 from certwright.cli.connection import Session, connected, require_name
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output, Target
-from certwright.cli.rollout.look import Look
+from certwright.cli.rollout.reader import WorkloadReader
 from certwright.cli.rollout.text import documented, explanation, plan_text, status_table
 from certwright.cli.terminal.output import document, terminal_width
 from certwright.kube import Key, NotFound
@@ -41,15 +41,15 @@ _SOURCES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReaderOptions:
     """With whose eyes to look: which dialects count, and where the key of digests is."""
 
     dialects: tuple[str, ...] = NAMES
     home: Key = DEFAULT_HOME
 
-    def look(self, session: Session) -> Look:
+    def reader(self, session: Session) -> WorkloadReader:
         """Return what reads workloads."""
-        return Look(session.client, dialects_of(self.dialects), self.home)
+        return WorkloadReader(session.client, dialects_of(self.dialects), self.home)
 
 
 def workload_of(text: str, namespace: str) -> WorkloadRef:
@@ -70,43 +70,45 @@ def source_of(text: str, namespace: str) -> SourceRef:
     return SourceRef(_SOURCES[kind.lower()], namespace, name)
 
 
-async def why(target: Target, workload: str, output: Output, asked: Asked) -> int:
+async def why(target: Target, workload: str, output: Output, asked: ReaderOptions) -> int:
     """Print what a workload consumes, and whether and why it restarts or does not."""
     async with connected(target) as session:
         ref = workload_of(workload, session.namespace)
-        look = asked.look(session)
+        reader = asked.reader(session)
         try:
-            seen = await look.workload(ref)
+            seen = await reader.workload(ref)
         except NotFound:
             raise UsageError(f"there is no {ref.kind} {ref.key}; see: -n") from None
     print(explanation(seen) if output is Output.TABLE else document(documented(seen), output))
-    _tell(look)
+    _tell(reader)
     return 0
 
 
 async def plan(
-    target: Target, source: str, output: Output, asked: Asked, *, all_namespaces: bool
+    target: Target, source: str, output: Output, asked: ReaderOptions, *, all_namespaces: bool
 ) -> int:
     """Print which workloads restart when a source changes."""
     async with connected(target) as session:
         ref = source_of(source, session.namespace)
-        look = asked.look(session)
-        seen = await look.workloads("" if all_namespaces else session.namespace, ref)
+        reader = asked.reader(session)
+        seen = await reader.workloads("" if all_namespaces else session.namespace, ref)
     if output is Output.TABLE:
         print(plan_text(ref, seen, width=terminal_width()))
     else:
         print(
             document({"source": str(ref), "workloads": [documented(one) for one in seen]}, output)
         )
-    _tell(look)
+    _tell(reader)
     return 0
 
 
-async def status(target: Target, output: Output, asked: Asked, *, all_namespaces: bool) -> int:
+async def status(
+    target: Target, output: Output, asked: ReaderOptions, *, all_namespaces: bool
+) -> int:
     """Print the workloads that ask for restarts, and how they are."""
     async with connected(target) as session:
-        look = asked.look(session)
-        seen = await look.workloads("" if all_namespaces else session.namespace)
+        reader = asked.reader(session)
+        seen = await reader.workloads("" if all_namespaces else session.namespace)
     if output is not Output.TABLE:
         print(document({"workloads": [documented(one) for one in seen]}, output))
     elif seen:
@@ -114,7 +116,7 @@ async def status(target: Target, output: Output, asked: Asked, *, all_namespaces
     else:
         place = "in this cluster" if all_namespaces else f"in namespace {session.namespace}"
         print(f"no workload {place} asks for restarts", file=sys.stderr)
-    _tell(look)
+    _tell(reader)
     return 0
 
 
@@ -142,6 +144,6 @@ async def _annotate(
     return 0
 
 
-def _tell(look: Look) -> None:
-    for note in look.notes:
+def _tell(reader: WorkloadReader) -> None:
+    for note in reader.notes:
         print(f"note: {note}", file=sys.stderr)

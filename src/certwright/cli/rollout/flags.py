@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from certwright.cli.errors import UsageError
 from certwright.cli.resourcemanager.flags import switch
-from certwright.cli.rollout.actions import Asked
+from certwright.cli.rollout.actions import ReaderOptions
 from certwright.kube import Key
 from certwright.kube.durations import parse_duration
 from certwright.operators.rollout.dialects import choice
@@ -56,7 +56,7 @@ _WORKLOADS: Final = {"cronjobs": WorkloadKind.CRON_JOB, "jobs": None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RolloutOptions:
     """What the command line asks for."""
 
     dialects: tuple[str, ...] = choice.DEFAULT
@@ -82,7 +82,7 @@ class RunOptions:
     """About flags that have no effect."""
 
 
-def parse(words: Sequence[str], environment: Mapping[str, str]) -> RunOptions:
+def parse(words: Sequence[str], environment: Mapping[str, str]) -> RolloutOptions:
     """Read the command line; end the process with a message, or raise `UsageError`."""
     typed = vars(_parser().parse_args(list(words)))
     if typed["webhook_url"]:
@@ -90,7 +90,7 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> RunOptions:
             "--webhook-url is not supported: it would call an address instead of restarting"
             " anything; watch the Events of workloads, or the metrics, instead"
         )
-    return RunOptions(
+    return RolloutOptions(
         dialects=_dialects(_listed(typed["dialects"]) or choice.DEFAULT),
         reloader=_reloader(typed),
         namespace=environment.get("KUBERNETES_NAMESPACE", ""),
@@ -112,10 +112,10 @@ def parse(words: Sequence[str], environment: Mapping[str, str]) -> RunOptions:
     )
 
 
-def asked(dialects: str | None, key_secret: str | None) -> Asked:
+def asked(dialects: str | None, key_secret: str | None) -> ReaderOptions:
     """Return with whose eyes to look, as options say; `UsageError` if they make no sense."""
     names = _dialects(_listed([dialects] if dialects else None) or choice.NAMES)
-    return Asked(names, _home(key_secret))
+    return ReaderOptions(names, _home(key_secret))
 
 
 def _reloader(typed: Mapping[str, Any]) -> ReloaderOptions:

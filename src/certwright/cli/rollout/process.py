@@ -8,7 +8,7 @@ import structlog
 
 from certwright.cli.resourcemanager.flags import ResourceManagerOptions
 from certwright.cli.resourcemanager.process import load, run_configured
-from certwright.cli.rollout.flags import RunOptions
+from certwright.cli.rollout.flags import RolloutOptions
 from certwright.client import Client
 from certwright.operators.managedresource.configuration import LoadedConfiguration
 from certwright.operators.rollout.decision.restraint import RolloutLimits
@@ -27,7 +27,7 @@ LEASE: Final = "certwright-rollout"
 _log = structlog.get_logger()
 
 
-def run_rollout(options: RunOptions) -> None:
+def run_rollout(options: RolloutOptions) -> None:
     """Run until a signal ends it; mistakes raise `UsageError`."""
 
     async def more(client: Client, _own_namespace: str) -> Sequence[Declared]:
@@ -39,7 +39,9 @@ def run_rollout(options: RunOptions) -> None:
     run_configured(configuration_of(options, os.environ), as_json, options.dump, more)
 
 
-def settings_of(options: RunOptions, kinds: tuple[WorkloadKind, ...] = BUILT_IN) -> RolloutSettings:
+def settings_of(
+    options: RolloutOptions, kinds: tuple[WorkloadKind, ...] = BUILT_IN
+) -> RolloutSettings:
     """Return the settings that the command line asks for, for a cluster that has these kinds."""
     return RolloutSettings(
         dialects=dialects_of(options.dialects, options.reloader),
@@ -53,7 +55,9 @@ def settings_of(options: RunOptions, kinds: tuple[WorkloadKind, ...] = BUILT_IN)
     )
 
 
-def configuration_of(options: RunOptions, environment: Mapping[str, str]) -> LoadedConfiguration:
+def configuration_of(
+    options: RolloutOptions, environment: Mapping[str, str]
+) -> LoadedConfiguration:
     """Return the configuration of the process: where to connect, and what to serve."""
     given: dict[str, Any] = {
         "--kubeconfig": str(options.kubeconfig) if options.kubeconfig else None,

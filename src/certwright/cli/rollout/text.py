@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from certwright.cli.rollout.look import SeenWorkload
+from certwright.cli.rollout.reader import SeenWorkload
 from certwright.cli.terminal.output import fitted, one_line, table
 from certwright.kube import JsonObject
 from certwright.kube.timestamps import format_time

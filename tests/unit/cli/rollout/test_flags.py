@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from certwright.cli.errors import UsageError
-from certwright.cli.rollout.flags import RunOptions, parse
+from certwright.cli.rollout.flags import RolloutOptions, parse
 from certwright.kube import Key
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions, ReloadStrategy
@@ -13,7 +13,7 @@ from certwright.operators.rollout.policy import NamespaceFacts
 from certwright.operators.rollout.workload import SourceKind, WorkloadKind
 
 
-def parsed(*words: str) -> RunOptions:
+def parsed(*words: str) -> RolloutOptions:
     return parse(words, {})
 
 
@@ -22,7 +22,7 @@ def reloader(*words: str) -> ReloaderOptions:
 
 
 def test_nothing_has_to_be_given() -> None:
-    assert parsed() == RunOptions()
+    assert parsed() == RolloutOptions()
     assert parsed().dialects == ("certwright", "redhat", "reloader")
 
 

@@ -10,14 +10,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature
-
 from certwright import pki
 from certwright.api.certmanager import CertificateStatus
 from certwright.pki.certificates import fingerprint
-from certwright.pki.chains import verify_signature
-from certwright.pki.constraints import normal_name
+from certwright.pki.chains import is_issued_by
 
 ISSUING: Final = "Issuing"
 AT_ONCE: Final = 10
@@ -89,7 +85,8 @@ def decide(
     except pki.PkiError:
         return LeafDecision(LeafState.UNKNOWN)
     digest = fingerprint(authority)
-    if _is_signed_by(leaf, authority) and _trust_lasts(leaf, facts.trusted, authority):
+    ends = [pki.Validity.of(one).not_after for one in (leaf, authority)]
+    if is_issued_by(leaf, authority) and _trust_lasts(facts.trusted, *ends):
         return LeafDecision(LeafState.CURRENT, digest)
     if is_issuing(facts.status):
         return LeafDecision(LeafState.ISSUING, digest)
@@ -110,17 +107,7 @@ def is_issuing(status: CertificateStatus) -> bool:
     return any(one.type == ISSUING and one.status == "True" for one in status.conditions)
 
 
-def _is_signed_by(leaf: x509.Certificate, authority: x509.Certificate) -> bool:
-    if normal_name(leaf.issuer) != normal_name(authority.subject):
-        return False
-    try:
-        verify_signature(leaf, authority)
-    except (InvalidSignature, pki.UnsupportedKey):
-        return False
-    return True
-
-
-def _trust_lasts(leaf: x509.Certificate, trusted: bytes, authority: x509.Certificate) -> bool:
+def _trust_lasts(trusted: bytes, *until: datetime) -> bool:
     """Return whether the authority beside a leaf holds as long as the leaf, or as the new one.
 
     An authority renewed with its old key has signed the leaf, but clients that read the copy beside
@@ -132,8 +119,7 @@ def _trust_lasts(leaf: x509.Certificate, trusted: bytes, authority: x509.Certifi
         beside = pki.read_bundle(trusted)
     except pki.PkiError:
         return True  # not ours to judge; the leaf itself is fine
-    needed = min(pki.Validity.of(leaf).not_after, pki.Validity.of(authority).not_after)
-    return any(pki.Validity.of(one).not_after >= needed for one in beside)
+    return any(pki.Validity.of(one).not_after >= min(until) for one in beside)
 
 
 def _pause(status: CertificateStatus, now: datetime) -> timedelta:

@@ -59,7 +59,7 @@ class SeenWorkload:
 
 
 @dataclass(slots=True)
-class Look:
+class WorkloadReader:
     """Reads workloads of a cluster; each source is read once."""
 
     client: Client
