@@ -44,7 +44,9 @@ class RunningEnvoy:
             raise self._process.failure(f"was not as expected after {seconds:g} s") from None
 
 
-def check_bootstrap(bootstrap: JsonObject, *, files: Path | None = None) -> str:
+def check_bootstrap(
+    bootstrap: JsonObject, *, files: Path | None = None, arguments: Sequence[str] = ()
+) -> str:
     """Return why Envoy refuses a bootstrap; empty if it accepts it.
 
     The bootstrap may name files relative to *files*. Raises `EnvoyMissing` if there is no Envoy.
@@ -54,7 +56,8 @@ def check_bootstrap(bootstrap: JsonObject, *, files: Path | None = None) -> str:
         path = Path(folder, "bootstrap.json")
         path.write_text(json.dumps(bootstrap), "utf-8")
         done = subprocess.run(  # noqa: S603 - our own arguments
-            [binary, "--mode", "validate", "-c", path, "--log-level", "critical", *_ALWAYS],
+            [binary, "--mode", "validate", "-c", path, "--log-level", "critical", *_ALWAYS,
+             *arguments],
             cwd=files or folder, capture_output=True, check=False, timeout=_CHECK_SECONDS,
         )  # fmt: skip
     if done.returncode == 0:

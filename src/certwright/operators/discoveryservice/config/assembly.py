@@ -20,12 +20,21 @@ from certwright.operators.discoveryservice.config.content import (
 from certwright.operators.discoveryservice.config.endpoints import load_assignment
 from certwright.operators.discoveryservice.config.secrets import SecretUnusable, secret_resource
 from certwright.xds.schema.errors import FieldProblem, ResourceRefused
-from certwright.xds.schema.references import CLUSTER, ENDPOINTS, SECRET, WORDS, dangling
+from certwright.xds.schema.references import (
+    CLUSTER,
+    ENDPOINTS,
+    RUNTIME,
+    SECRET,
+    WORDS,
+    dangling,
+)
 from certwright.xds.schema.schema import MOST_PROBLEMS, MessageSchema
 from certwright.xds.schema.walk import Message
 from certwright.xds.snapshot import XdsResource, resource
 
 PREFIX: Final = "type.googleapis.com/"
+BOOTSTRAP_RUNTIME: Final = "runtime"
+"""The runtime layer that each bootstrap asks for. Without one, an Envoy that starts waits 15 s."""
 STATIC_CLUSTERS: Final = frozenset({"xds_cluster", "ads_cluster"})
 """Clusters that the bootstrap of each Envoy has."""
 _NAMES: Final = {ENDPOINTS: "cluster_name"}
@@ -38,7 +47,7 @@ class CheckedConfig:
 
     content: ConfigContent
     resources: tuple[XdsResource, ...]
-    """What it writes out."""
+    """What it writes out, and an empty runtime layer if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,10 @@ def check(schema: MessageSchema, content: ConfigContent) -> CheckedConfig:
             ]
     if problems:
         raise ResourceRefused(problems[:MOST_PROBLEMS])
-    return CheckedConfig(content, tuple(_encoded(one.type, message) for one, message in messages))
+    resources = [_encoded(one.type, message) for one, message in messages]
+    if BOOTSTRAP_RUNTIME not in present[RUNTIME]:
+        resources.append(_encoded(RUNTIME, schema.make(RUNTIME, {"name": BOOTSTRAP_RUNTIME})))
+    return CheckedConfig(content, tuple(resources))
 
 
 def _repeated(

@@ -63,7 +63,9 @@ class Serving:
         """Return what is served, by the last word of its type."""
         snapshot = self.snapshot(name)
         types = snapshot.types if snapshot else {}
-        return {url.rpartition(".")[2]: set(one.resources) for url, one in types.items()}
+        names = {url.rpartition(".")[2]: set(one.resources) for url, one in types.items()}
+        assert names.pop("Runtime", {"runtime"}) == {"runtime"}, "always there"
+        return names
 
     def envoy(
         self,

@@ -107,12 +107,24 @@ def test_lists_by_type_are_read_in_every_serialization() -> None:
         made = checked(envoyResources=lists, serialization=serialization)
         found.append([(one.type_url, one.name, one.body) for one in made.resources])
     assert found[0] == found[1] == found[2]
-    assert len(found[0]) == 7
+    assert len(found[0]) == 8
 
 
 def test_the_name_inside_the_value_counts() -> None:
     named = {"clusters": [{"name": "outside", "value": json.dumps(cluster("inside"))}]}
-    assert [one.name for one in checked(envoyResources=named).resources] == ["inside"]
+    assert next(one.name for one in checked(envoyResources=named).resources) == "inside"
+
+
+def test_an_empty_runtime_layer_is_there_unless_one_is_declared() -> None:
+    """The bootstrap asks for it, and an Envoy that starts would wait for it."""
+
+    def runtimes(*resources: JsonObject) -> list[str]:
+        made = checked(resources=list(resources)).resources
+        return [one.name for one in made if one.type_url == typeurls.RUNTIME]
+
+    assert runtimes() == ["runtime"]
+    assert runtimes(resource("runtime", {"name": "other"})) == ["other", "runtime"]
+    assert runtimes(resource("runtime", {"name": "runtime", "layer": {"a": 1}})) == ["runtime"]
 
 
 def test_secrets_of_lists_are_of_the_own_namespace() -> None:

@@ -63,6 +63,7 @@ def test_an_envoy_that_asked_for_nothing_is_not_subscribed() -> None:
     assert not is_rejected_by_all([envoy("silent")], SERVED)
 
 
+@pytest.mark.scenario("DS-64")
 def test_a_rejection_of_an_earlier_version_does_not_count() -> None:
     earlier = envoy("e", rejected(LISTENER, "l1"))
     assert not rejections(earlier, SERVED)
