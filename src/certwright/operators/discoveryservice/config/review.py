@@ -18,7 +18,13 @@ NAME: Final = "envoyconfig.marin3r.3scale.net"
 
 
 def review_config(schema: MessageSchema, review: AdmissionReview) -> Decision:
-    """Decide about an EnvoyConfig; a refusal names each field."""
+    """Decide about an EnvoyConfig; a refusal names each field.
+
+    What leaves the spec as it is passes: a configuration that a newer schema refuses must still be
+    labelled, and released for deletion.
+    """
+    if review.operation == "UPDATE" and review.obj().get("spec") == review.old().get("spec"):
+        return Allow()
     try:
         config = msgspec.convert(review.obj(), EnvoyConfig)
     except msgspec.ValidationError as error:
