@@ -31,6 +31,11 @@ class XdsMetrics:
             "Connections and calls that were refused or cut, by reason",
             ["reason"],
         )
+        self._untrusted = metrics.counter(
+            "certwright_xds_untrusted_total",
+            "Clients whose certificate is not trusted, by the namespace last seen at their address",
+            ["namespace"],
+        )
         self.expires = metrics.gauge(
             "certwright_xds_certificate_expiry_timestamp_seconds",
             "When the certificate that is presented expires, in seconds since 1970",
@@ -61,6 +66,10 @@ class XdsMetrics:
     def refused(self, reason: str) -> None:
         """Count a refusal."""
         self._refused.labels(reason).inc()
+
+    def untrusted(self, namespace: str) -> None:
+        """Count a client whose certificate no authority vouches for."""
+        self._untrusted.labels(namespace).inc()
 
     def certificate_loaded(self, pair: ServingPair) -> None:
         """Count a pair that is presented from now on."""

@@ -33,6 +33,7 @@ _STEP_SECONDS: Final = 0.004
 _CHECK_SECONDS: Final = 1.0
 _BACKLOG: Final = 1024
 _AGE_SPREAD: Final = 0.1
+_REMEMBERED: Final = 10_000
 
 _log = structlog.get_logger()
 
@@ -55,6 +56,7 @@ class XdsServer:
         clock: Clock = SYSTEM,
         limits: GrpcLimits | None = None,
         rng: Rng | None = None,
+        connections: Connections | None = None,
     ) -> None:
         self._certificate = certificate
         self._address = address
@@ -62,13 +64,17 @@ class XdsServer:
         self._clock = clock
         self._rng = rng or new_rng()
         self._clients: dict[ClientTransport, None] = {}
+        self._namespaces: dict[str, str] = {}
+        """The namespace that was last seen at an address; the oldest are forgotten."""
+        self._authorities = _authorities(certificate)
+        certificate.listen(self._certificate_changed)
         self._dirty: deque[ClientTransport] = deque()
         self._stepping = False
         self._ending = False
         self._listening = asyncio.Event()
         self._empty = asyncio.Event()
         self.limits = limits or GrpcLimits()
-        self.connections = Connections()
+        self.connections = Connections() if connections is None else connections
         """What is known of the Envoys that are connected."""
         self.port = address.port
         """The port in use, also when any free one was asked for."""
@@ -170,8 +176,25 @@ class XdsServer:
         age = self.limits.age.total_seconds()
         client.ends = client.since + spread(age * (1 - _AGE_SPREAD), age, self._rng)
         if identity is not None:
+            self._namespaces.pop(client.host_address, None)
+            self._namespaces[client.host_address] = identity.namespace
+            if len(self._namespaces) > _REMEMBERED:
+                del self._namespaces[next(iter(self._namespaces))]
             left = identity.not_after - self._clock.now() - self.limits.expiry_margin
             client.ends = min(client.ends, self.monotonic() + left.total_seconds())
+
+    def stranger(self, client: ClientTransport, reason: str) -> None:
+        """Count a handshake that failed; a certificate that failed cannot be read any more."""
+        self.refused("", reason)
+        if reason == "untrusted_certificate":
+            self._metrics.untrusted(self._namespaces.get(client.host_address, "unknown"))
+
+    def _certificate_changed(self) -> None:
+        """Have all clients shake hands anew if an authority is not trusted any more."""
+        before, self._authorities = self._authorities, _authorities(self._certificate)
+        if before - self._authorities:
+            asked = self.ask_to_reconnect(self.limits.reverify)
+            _log.info("an authority of clients was retired", asked_to_reconnect=asked)
 
     def schedule(self, client: ClientTransport) -> None:
         """Let a client send soon."""
@@ -210,3 +233,10 @@ class XdsServer:
     def monotonic(self) -> float:
         """Return seconds that never go backwards."""
         return self._clock.monotonic()
+
+
+def _authorities(certificate: ServingCertificate) -> frozenset[bytes]:
+    """Return the authorities of clients, each as its PEM."""
+    if certificate.pair is None:
+        return frozenset()
+    return frozenset(certificate.pair.client_authority.split(b"-----END CERTIFICATE-----"))

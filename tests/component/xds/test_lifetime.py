@@ -136,6 +136,43 @@ async def test_a_new_pair_is_presented_and_streams_stay(version: ssl.TLSVersion)
         assert serial_of(second) in " ".join(one.detail for one in served.server.readiness())
 
 
+@pytest.mark.scenario("DS-28")
+async def test_a_client_of_a_retired_authority_is_refused_and_its_namespace_named() -> None:
+    served = Served()
+    new = XdsCa("new")
+    served.certificate.offer(served.ca.server(served.ca.pem + new.pem))
+    behind = served.ca.client("behind")
+    async with served.running():
+        await served.connect(behind)
+        served.certificate.offer(served.ca.server(new.pem))
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            await served.connect(behind)
+    assert served.refused("untrusted_certificate") == 1
+    assert served.count("untrusted_total", namespace="behind") == 1
+
+
+async def test_once_an_authority_is_retired_its_streams_end_and_at_once_is_not_for_all() -> None:
+    served = Served()
+    new = XdsCa("new")
+    served.certificate.offer(served.ca.server(served.ca.pem + new.pem))
+    async with served.running(), served.client() as one, served.client(new.client("shop")) as two:
+        calls = []
+        for client in (one, two):
+            calls.append(client.call(ADS))
+            client.send(calls[-1], request(CLUSTER, "gateway"))
+        await until(lambda: len(served.server.connections) == 2)
+        served.certificate.offer(served.ca.server(served.ca.pem + new.pem))
+        served.server.check()
+        assert len(served.server.connections) == 2  # another pair, the same authorities
+        served.certificate.offer(served.ca.server(new.pem))
+        served.server.check()
+        assert len(served.server.connections) == 1
+        served.clock.forward(timedelta(minutes=5))
+        served.server.check()
+        for client, call in zip((one, two), calls, strict=True):
+            assert (await client.ended(call)).code == 14
+
+
 async def test_a_retired_authority_is_not_trusted_even_for_a_session_that_is_resumed() -> None:
     served = Served()
     new = XdsCa("new")

@@ -35,5 +35,7 @@ class GrpcLimits:
     """After it, give or take a tenth, clients are asked to connect again."""
     expiry_margin: timedelta = timedelta(minutes=5)
     """So long before its client's certificate expires a connection ends."""
+    reverify: timedelta = timedelta(minutes=5)
+    """Within it all clients shake hands anew once an authority of theirs is trusted no more."""
     drain: timedelta = timedelta(seconds=5)
     """For clients to take what was sent when a connection ends."""

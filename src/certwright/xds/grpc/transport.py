@@ -36,6 +36,10 @@ class ClientHost(Protocol):
         """Return the context of the next handshake; None if the client is not to be served."""
         ...
 
+    def stranger(self, client: "ClientTransport", reason: str) -> None:
+        """Count a handshake that failed."""
+        ...
+
     def identified(self, client: "ClientTransport", identity: ClientIdentity | None) -> None:
         """Take note of a completed handshake."""
         ...
@@ -63,7 +67,9 @@ class ClientTransport(asyncio.Protocol):
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._room = True
+        self.host_address = ""
         self.peer = ""
+        """Address and port."""
         self.connection: GrpcConnection | None = None
         """None until the handshake is complete."""
         self.identity: ClientIdentity | None = None
@@ -82,6 +88,7 @@ class ClientTransport(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=_WRITE_HIGH)
         address = transport.get_extra_info("peername") or ("", 0)
+        self.host_address = str(address[0])
         self.peer = f"{address[0]}:{address[1]}"
         context = self._host.accept(self)
         if context is None:
@@ -99,7 +106,10 @@ class ClientTransport(asyncio.Protocol):
                 return
             self._read()
         except ssl.SSLError as error:
-            self._host.refused("", _tls_reason(error) if self.connection is None else "tls")
+            if self.connection is None:
+                self._host.stranger(self, _tls_reason(error))
+            else:
+                self._host.refused("", "tls")
             self._flush()  # the alert, which tells the client why
             self.close()
             return
