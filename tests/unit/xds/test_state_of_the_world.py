@@ -110,7 +110,11 @@ def test_after_a_rejection_the_version_before_is_sent_again() -> None:
     talk.stream.update(snapshot(CLUSTER, x="2"))
     talk.reject(talk.response())
     talk.stream.update(snapshot(CLUSTER, x="1"))
-    assert contents_of(talk.response()) == ["1"]
+    assert not talk.stream.observe()[0].in_sync
+    again = talk.response()
+    assert contents_of(again) == ["1"]
+    talk.accept(again)
+    assert talk.stream.observe()[0].in_sync
 
 
 def test_a_stale_nonce_is_ignored() -> None:

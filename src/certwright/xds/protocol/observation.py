@@ -59,8 +59,10 @@ class TypeObservation:
 
     @property
     def in_sync(self) -> bool:
-        """Whether it has what it shall have."""
-        return not self.wanted or self.held == self.wanted
+        """Whether it has what it shall have. After a rejection it may have parts of it."""
+        if not self.wanted:
+            return True
+        return self.held == self.wanted and self.state is not SyncState.REJECTED
 
 
 class StreamResponse(NamedTuple):
