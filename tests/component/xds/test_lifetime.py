@@ -136,6 +136,49 @@ async def test_a_new_pair_is_presented_and_streams_stay(version: ssl.TLSVersion)
         assert serial_of(second) in " ".join(one.detail for one in served.server.readiness())
 
 
+@pytest.mark.scenario("DS-17")
+async def test_no_handshake_fails_while_the_pair_is_renewed_again_and_again(tmp_path: Path) -> None:
+    served = Served()
+    pairs = [served.ca.server() for _ in range(12)]
+    client = served.ca.client("shop")
+    source = CertificateDirectory(tmp_path, "ca.crt", interval=timedelta(milliseconds=10))
+    write_projected(tmp_path, "0", as_files(pairs[0]))
+    shown: list[str] = []
+
+    async def connect() -> None:
+        while shown[-1:] != [shown_by(pairs[-1])]:
+            shown.append(hashlib.sha256(await served.connect(client)).hexdigest())
+
+    async with served.running(), asyncio.TaskGroup() as group:
+        follower = group.create_task(DirectoryFollower(source, served.certificate).run())
+        connecting = [group.create_task(connect()) for _ in range(2)]
+        for number, pair in enumerate(pairs[1:], 1):
+            write_projected(tmp_path, str(number), as_files(pair))
+            await until(lambda pair=pair: shown_by(pair) in shown)
+        async with asyncio.timeout(15):
+            await asyncio.gather(*connecting)
+        follower.cancel()
+    assert {shown_by(pair) for pair in pairs[1:]} <= set(shown)
+
+
+@pytest.mark.scenario("DS-19")
+async def test_a_renewed_client_is_seen_by_its_new_serial_beside_its_old_stream() -> None:
+    served = Served()
+    served.snapshots.put(KEY, snapshot(CLUSTER, x="1"))
+    old, new = served.ca.client("shop"), served.ca.client("shop")
+    async with served.running(), served.client(old) as first:
+        call = first.call(ADS)
+        first.send(call, request(CLUSTER, "gateway"))
+        await first.response(call)
+        async with served.client(new) as second:
+            other = second.call(ADS)
+            second.send(other, request(CLUSTER, "gateway"))
+            await second.response(other)
+            serials = [one.serial for one in served.server.connections.observe([KEY])]
+            assert serials == [serial_of(old), serial_of(new)]
+        assert served.server.connections.observe()[0].serial == serial_of(old)
+
+
 @pytest.mark.scenario("DS-28")
 async def test_a_client_of_a_retired_authority_is_refused_and_its_namespace_named() -> None:
     served = Served()
