@@ -44,7 +44,7 @@ from certwright.runtime import DONE, WAIT, Context, Outcome, again
 
 LIMIT_SECONDS: Final = 30.0
 """How often a workload that waits for its turn looks again, besides being woken."""
-LONGEST_SECONDS: Final = 3600.0
+LONGEST_SECONDS: Final = 300.0
 """How long a key sleeps at most: clocks are set, and laptops sleep."""
 QUIET_PERIODS: Final = 6
 """After how many quiet windows a restart happens although contents keep changing."""
@@ -57,9 +57,9 @@ class _Due:
     """A restart that is due, and since when."""
 
     digest: str
-    since: datetime
-    """When contents other than those on record were noticed first."""
-    changed: datetime
+    since: float
+    """When contents other than those on record were noticed first, by the monotonic clock."""
+    changed: float
     """When they changed last."""
 
 
@@ -164,11 +164,14 @@ class RolloutController:
 
     def _quiet_until(self, now: WorkloadPass, found: ContentComparison) -> datetime:
         """Return when the contents of a workload will have been unchanged for long enough."""
-        due = self._due.setdefault(now.ref, _Due(found.digest, now.now, now.now))
+        moment = now.ctx.clock.monotonic()
+        due = self._due.setdefault(now.ref, _Due(found.digest, moment, moment))
         if due.digest != found.digest:
-            due.digest, due.changed = found.digest, now.now
+            due.digest, due.changed = found.digest, moment
         quiet = self._settings.quiet if now.policy.quiet is None else now.policy.quiet
-        return min(due.changed + quiet, due.since + QUIET_PERIODS * quiet)
+        seconds = quiet / timedelta(seconds=1)
+        until = min(due.changed + seconds, due.since + QUIET_PERIODS * seconds)
+        return now.now + timedelta(seconds=until - moment)
 
     # Acting
 
@@ -194,7 +197,7 @@ class RolloutController:
             raise
         self._metrics.outcome(dialect, "restarted")
         if (due := self._due.get(ref)) is not None:
-            self._metrics.delayed(dialect, now.now - due.since)
+            self._metrics.delayed(dialect, now.ctx.clock.monotonic() - due.since)
         self._reporter.restarted(now, found.changed)
         self._rest(ref)
         self._written[ref] = _Written(found.digest)

@@ -1,7 +1,6 @@
 """What is counted: restarts, how long they waited, what they wait for, and the next expiry."""
 
 import heapq
-from datetime import timedelta
 from typing import Final
 
 from certwright.operators.rollout.decision.compare import SourceContents
@@ -38,9 +37,9 @@ class RolloutMetrics:
         """Count a restart, a record, or a failure."""
         self._restarts.labels(dialect, outcome).inc()
 
-    def delayed(self, dialect: str, delay: timedelta) -> None:
+    def delayed(self, dialect: str, seconds: float) -> None:
         """Note how long a restart waited."""
-        self._delay.labels(dialect).observe(delay.total_seconds())
+        self._delay.labels(dialect).observe(seconds)
 
     def waits(self, ref: WorkloadRef, reason: RestartWait | None) -> None:
         """Note what the restart of a workload waits for; None if it does not."""

@@ -1,0 +1,57 @@
+"""Restarts under faults at every point: never more of them than new contents, and none is lost.
+
+Each scenario is played under a few faults; a campaign (``--certwright-seeds``) plays it under all.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.support.faults.rolloutscenarios import (
+    IGNORE,
+    ONE_AT_A_TIME,
+    OPERATOR,
+    SCENARIOS,
+    one_renewal,
+    one_secret_of_three,
+)
+
+from certwright.testkit import (
+    crash_after_every_write,
+    delay_each_event,
+    drop_each_event,
+    lose_every_answer,
+    refuse_every_write,
+    simulate,
+    stale_restart,
+    survives,
+)
+from certwright.testkit.faults.replay import Replay
+
+MOST = 2
+
+
+@pytest.mark.parametrize("number", range(len(SCENARIOS)), ids=lambda one: SCENARIOS[one].__name__)
+def test_crashes_stale_views_lost_events_and_storms(number: int) -> None:
+    scenario = SCENARIOS[number]
+    others = (stale_restart, drop_each_event)
+    faults = (
+        crash_after_every_write,
+        *(others if Replay.is_campaign() else others[number % 2 :][:1]),
+    )
+    survives(scenario, OPERATOR, *faults, ignore=IGNORE, most=MOST)
+    simulate(scenario, OPERATOR, seeds=range(number, number + 1), ignore=IGNORE)
+
+
+TORTURES: list[Callable[..., Any]] = [delay_each_event, lose_every_answer, refuse_every_write]
+
+
+@pytest.mark.parametrize("torture", TORTURES, ids=lambda one: one.__name__)
+def test_late_events_lost_answers_and_refusals(torture: Callable[..., Any]) -> None:
+    survives(one_renewal, OPERATOR, torture, ignore=IGNORE, most=6)
+    survives(one_secret_of_three, OPERATOR, torture, ignore=IGNORE, most=MOST)
+
+
+def test_one_at_a_time() -> None:
+    tortures = (crash_after_every_write, drop_each_event)
+    survives(one_secret_of_three, ONE_AT_A_TIME, *tortures, ignore=IGNORE, most=6)
