@@ -276,6 +276,18 @@ class ProvidedVersions(Struct, rename="camel", omit_defaults=True, kw_only=True)
     extension_configs: Annotated[str, _text("Of TypedExtensionConfigs.")] = ""
 
 
+class ReplicaReport(Struct, omit_defaults=True, kw_only=True):
+    """What the Envoys of one replica think of a version; there is one once an Envoy rejected it."""
+
+    accepted: Annotated[bool, _text("Whether an Envoy took it.")] = False
+    pending: Annotated[bool, _text("Whether an Envoy has not answered yet.")] = False
+    against: Annotated[bool, _text("Whether an Envoy rejected what the revision says.")] = False
+    rejections: Annotated[list[Rejection], _text("What was rejected, a few of them.")] = field(
+        default_factory=list
+    )
+    at: Annotated[datetime | UnsetType, _text("When it was written.")] = UNSET
+
+
 @marked(preserve_unknown())
 class EnvoyConfigRevisionStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """Whether a version is served."""
@@ -290,6 +302,9 @@ class EnvoyConfigRevisionStatus(Struct, rename="camel", omit_defaults=True, kw_o
     ] = field(default_factory=list)
     provides_versions: Annotated[ProvidedVersions | UnsetType, _text("By type of resource.")] = (
         UNSET
+    )
+    reports: Annotated[dict[str, ReplicaReport], _text("By replica of the discovery service.")] = (
+        field(default_factory=dict)
     )
 
 

@@ -17,7 +17,6 @@ from certwright.api.envoyconfigs import (
     EnvoyConfig,
     EnvoyConfigRevision,
     EnvoyConfigStatus,
-    Rejection,
 )
 from certwright.kube import Key
 from certwright.operators.discoveryservice.config import messages, statuses
@@ -28,18 +27,14 @@ from certwright.operators.discoveryservice.config.choice import (
     superfluous,
 )
 from certwright.operators.discoveryservice.config.content import read_content
-from certwright.operators.discoveryservice.config.counts import (
+from certwright.operators.discoveryservice.config.envoys.counts import (
     Damper,
     last_rejections,
     version_counts,
 )
+from certwright.operators.discoveryservice.config.envoys.taint import seconds_to_taint
 from certwright.operators.discoveryservice.config.publisher import Publisher
 from certwright.operators.discoveryservice.config.served import ServedConfig
-from certwright.operators.discoveryservice.config.taint import (
-    EnvoyRejection,
-    is_rejected_by_all,
-    rejections,
-)
 from certwright.operators.discoveryservice.config.versions import (
     API,
     content_of,
@@ -65,20 +60,6 @@ class _Observed:
     served: ServedConfig | None
     envoys: Sequence[EnvoyObservation]
 
-    @property
-    def rejections(self) -> list[EnvoyRejection]:
-        """What Envoys have rejected of what is served."""
-        types = self.served.types if self.served else {}
-        return [found for one in self.envoys for found in rejections(one, types)]
-
-    def is_given_up(self, version: str) -> bool:
-        """Return whether a version is served and all Envoys have rejected it."""
-        return (
-            self.served is not None
-            and version == self.served.version
-            and is_rejected_by_all(self.envoys, self.served.written)
-        )
-
 
 class EnvoyConfigController:
     """Reconciles one EnvoyConfig at a time.
@@ -99,7 +80,6 @@ class EnvoyConfigController:
         self._wake = wake
         self._damper: Damper[Key] = Damper()
         self._verdicts: dict[tuple[str, str], tuple[FieldProblem, ...]] = {}
-        self._rejected: dict[Key, list[Rejection]] = {}
         self._nodes: dict[Key, NodeKey] = {}
 
     def configs_of(self, node: NodeKey) -> list[Key]:
@@ -113,7 +93,6 @@ class EnvoyConfigController:
         self._note_node(key, node)
         if config is None or node is None or config.metadata.deletion_timestamp is not None:
             self._damper.forget(key)
-            self._rejected.pop(key, None)
             return DONE  # its revisions are owned: they go with it
         if (other := older_rival(ctx.list(EnvoyConfig, key.namespace), config)) is not None:
             return await self._yield_to(ctx, config, other)
@@ -193,8 +172,9 @@ class EnvoyConfigController:
             reason, message = messages.FAILED_LOADING, messages.refusal(found)
         elif served is not None and revision.spec.version == served.refused_version:
             reason, message = messages.FAILED_LOADING, messages.refusal(served.refused)
-        elif observed.is_given_up(revision.spec.version):
-            reason, message = messages.RESOURCES_FAILING, messages.rejection(observed.rejections)
+        elif seconds_to_taint(revision.status.reports, ctx.clock.now()) == 0:
+            words = messages.rejection(revision.status.reports.values())
+            reason, message = messages.RESOURCES_FAILING, words
         if not reason:
             return revision
         status = statuses.tainted_status(revision, reason, message, ctx.clock.now())
@@ -244,16 +224,13 @@ class EnvoyConfigController:
         status = statuses.config_status(config, choice, revisions, conditions, now)
         history = self._publisher.history(observed.node).pairs
         counts = version_counts(observed.envoys, history)
-        rejected = self._rejected.get(key, config.status.rejections)
-        if observed.served is not None:
-            rejected = last_rejections(rejected, observed.rejections, observed.served.version)
-        self._rejected[key] = rejected  # until it is written, the version may be another
-        written = (config.status.envoys, config.status.rejections)
-        wait = self._damper.wait(key, (counts, rejected), written, now.timestamp())
-        if not wait or choice.state != config.status.cache_state:
-            status = replace(status, envoys=counts, rejections=rejected)
+        wait = self._damper.wait(key, counts, config.status.envoys, now.timestamp())
+        envoys = config.status.envoys if wait else counts
+        status = replace(status, envoys=envoys, rejections=last_rejections(revisions))
         await ctx.status(config, status)
-        outcome = again(after=wait) if wait else DONE
+        waits = [seconds_to_taint(one.status.reports, now) for one in revisions if is_open(one)]
+        soonest = min([one for one in (wait, *waits) if one], default=0.0)
+        outcome = again(after=soonest) if soonest else DONE
         return outcome if choice.state == "InSync" else outcome.as_failure()
 
 
@@ -270,6 +247,11 @@ def older_rival(configs: Sequence[EnvoyConfig], config: EnvoyConfig) -> EnvoyCon
     ]
     first = min(rivals, key=age, default=config)
     return None if first.metadata.name == config.metadata.name else first
+
+
+def is_open(revision: EnvoyConfigRevision) -> bool:
+    """Return whether a revision is served, and may still be given up."""
+    return revision.status.published is True and revision.status.tainted is not True
 
 
 def _verdict(schema: MessageSchema, revision: EnvoyConfigRevision) -> tuple[FieldProblem, ...]:

@@ -7,9 +7,9 @@ from typing import Final
 import msgspec
 
 from certwright.api.discoveryservices import DiscoveryCondition
+from certwright.api.envoyconfigs import ReplicaReport
 from certwright.operators.discoveryservice.config.assembly import SourceProblem
 from certwright.operators.discoveryservice.config.choice import RevisionChoice
-from certwright.operators.discoveryservice.config.taint import EnvoyRejection
 from certwright.xds.schema.errors import FieldProblem
 
 OUT_OF_SYNC: Final = "CacheOutOfSync"
@@ -101,9 +101,8 @@ def refusal(problems: Sequence[FieldProblem]) -> str:
     return "; ".join(map(str, problems[:_MOST])) + more
 
 
-def rejection(found: Sequence[EnvoyRejection]) -> str:
-    """Return why Envoys rejected a version."""
-    first = found[0]
-    kind = first.type_url.rpartition(".")[2]
-    others = f", and {len(found) - 1} more" if len(found) > 1 else ""
-    return f"Envoy {first.envoy}{others} rejected {kind}: {first.message}"
+def rejection(reports: Iterable[ReplicaReport]) -> str:
+    """Return why Envoys rejected a version: what the first of them said."""
+    found = [one for report in reports for one in report.rejections]
+    first = min(found, key=lambda one: str(one.at))
+    return f"every Envoy rejected it; {first.envoy} rejected {first.type}: {first.message}"

@@ -1,11 +1,11 @@
 """The parts of a process that serves EnvoyConfigs."""
 
-import asyncio
-from collections.abc import Callable, Iterator
-from typing import Final
+from collections.abc import Iterator
+from socket import gethostname
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
 from certwright.operators.discoveryservice.config.controller import EnvoyConfigController
+from certwright.operators.discoveryservice.config.envoys.reporter import Reporter
 from certwright.operators.discoveryservice.config.publisher import Publisher
 from certwright.runtime import Cache, Channel, Controller, Operator, OperatorHost, Part, allow
 from certwright.xds.observations import Connections
@@ -13,35 +13,18 @@ from certwright.xds.schema.schema import MessageSchema
 from certwright.xds.snapshot import NodeKey
 from certwright.xds.store import SnapshotStore
 
-WAKE_SECONDS: Final = 0.5
-"""How long observations of a node are gathered before its EnvoyConfig is looked at."""
-
-
-class Gathered:
-    """Passes on each node at most once in a while, however often it is named."""
-
-    def __init__(self, pass_on: Callable[[NodeKey], None], seconds: float = WAKE_SECONDS) -> None:
-        self._pass_on = pass_on
-        self._seconds = seconds
-        self._waiting: set[NodeKey] = set()
-
-    def __call__(self, node: NodeKey) -> None:
-        """Take note of a node."""
-        if node not in self._waiting:
-            self._waiting.add(node)
-            asyncio.get_running_loop().call_later(self._seconds, self._due, node)
-
-    def _due(self, node: NodeKey) -> None:
-        self._waiting.discard(node)
-        self._pass_on(node)
-
 
 def config_operator(
-    schema: MessageSchema, snapshots: SnapshotStore, connections: Connections
+    schema: MessageSchema,
+    snapshots: SnapshotStore,
+    connections: Connections,
+    *,
+    replica: str = "",
 ) -> Operator:
     """Return the operator that publishes EnvoyConfigs as snapshots.
 
-    Every replica publishes; the one that leads keeps the revisions and writes statuses.
+    Every replica publishes, and reports what its Envoys reject; the one that leads keeps the
+    revisions and writes statuses. *replica* names this one, by default the name of its Pod.
     """
 
     def build(host: OperatorHost) -> Iterator[Part]:
@@ -52,11 +35,18 @@ def config_operator(
             for key in controller.configs_of(node):
                 channel.send(key)
 
-        publisher = Publisher(schema, snapshots, cache, host.clock, wake)
+        def looked(node: NodeKey) -> None:
+            reporter.look_at(node)
+
+        publisher = Publisher(schema, snapshots, cache, host.clock, wake, looked)
         controller = EnvoyConfigController(schema, publisher, connections, channel.send)
-        connections.listen(Gathered(wake))
+        reporter = Reporter(
+            host.client, host.clock, connections, publisher, replica or gethostname(), wake
+        )
+        connections.listen(reporter.look_at)
         yield cache
         yield publisher
+        yield reporter
         yield Controller(
             EnvoyConfig,
             controller.reconcile,

@@ -61,7 +61,8 @@ class _Node:
 class Publisher:
     """Keeps snapshots as the published revisions and the objects that they name say.
 
-    *changed* is called with a node when what is served for it is another.
+    *changed* is called with a node when what is served for it is another, *looked* whenever its
+    revisions or their statuses changed.
     """
 
     def __init__(
@@ -71,12 +72,14 @@ class Publisher:
         cache: Cache,
         clock: Clock,
         changed: Callable[[NodeKey], None] = lambda _: None,
+        looked: Callable[[NodeKey], None] = lambda _: None,
     ) -> None:
         self._schema = schema
         self._snapshots = snapshots
         self._cache = cache
         self._clock = clock
         self._changed = changed
+        self._looked = looked
         self._nodes: dict[NodeKey, _Node] = {}
         self._sources: dict[tuple[Resource, str], StoreHandle] = {}
         self._dirty: dict[NodeKey, None] = {}
@@ -88,6 +91,10 @@ class Publisher:
         """Return what is served for a node; None if nothing is, or nothing is decided yet."""
         known = self._nodes.get(node)
         return known.served if known else None
+
+    def published(self, node: NodeKey) -> EnvoyConfigRevision | None:
+        """Return the revision of a node that is published; None if none is."""
+        return newest_published(self._revisions_of(node))
 
     def history(self, node: NodeKey) -> ServedHistory:
         """Return what was served for a node since this process started."""
@@ -102,6 +109,7 @@ class Publisher:
                 node = next(iter(self._dirty))
                 del self._dirty[node]
                 await self.publish(node)
+                self._looked(node)
             self._wake.clear()
             await self._wake.wait()
 

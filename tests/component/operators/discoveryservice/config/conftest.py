@@ -1,6 +1,6 @@
 """A discovery service of one process, on the embedded server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -10,6 +10,7 @@ from tests.support.envoy.smallschema import small_schema
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
 from certwright.kube import JsonObject
 from certwright.operators.discoveryservice.config.operator import config_operator
+from certwright.runtime import Controller, Operator, OperatorHost, Part
 from certwright.testkit import Calls, EmbeddedCluster
 from certwright.xds.observations import Connections
 from certwright.xds.snapshot import NodeKey, NodeSnapshot
@@ -24,6 +25,15 @@ class Serving:
         self.snapshots = SnapshotStore()
         self.connections = Connections()
         self.operator = config_operator(small_schema(), self.snapshots, self.connections)
+
+    def standby(self, replica: str) -> Operator:
+        """Return the operator as a replica runs it that does not lead."""
+        whole = config_operator(small_schema(), self.snapshots, self.connections, replica=replica)
+
+        def build(host: OperatorHost) -> Iterator[Part]:
+            return (part for part in whole.build(host) if not isinstance(part, Controller))
+
+        return Operator("standby", build)
 
     async def settle(self) -> Calls:
         """Run the operator until it rests."""

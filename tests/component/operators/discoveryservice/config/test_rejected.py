@@ -115,7 +115,7 @@ async def test_a_client_that_rejects_everything_gets_each_version_once(serving: 
     envoy = serving.envoy(verdict=lambda _type, _names: "no")
     await asyncio.sleep(60)
     await serving.settle()
-    assert envoy.answers == 2  # one of clusters, one of listeners
+    assert envoy.answers == 2, "one of clusters, one of listeners"
     config = await serving.config()
     assert config.status.cache_state == "RollbackFailed"
     assert serving.names() == {"Cluster": {"a"}}, "the last stays served"
@@ -138,3 +138,31 @@ async def test_a_thousand_envoys_take_a_version_with_few_writes(serving: Serving
         (config.status.desired_version, 1000)
     ]
     assert writes <= 6
+
+
+async def test_envoys_of_another_replica_have_a_say(serving: Serving) -> None:
+    """Each replica knows its own Envoys only; what one of them took is not given up."""
+    other = Serving(serving.cluster)
+    await serving.create(resources=clusters(cluster("good")))
+    await serving.settle()
+    await serving.cluster.settle(other.standby("second"))
+    serving.envoy("a", verdict=refusing("bad"))  # type: ignore[arg-type]
+    taking = other.envoy("b")
+    await serving.change(resources=clusters(cluster("bad")))
+    await serving.settle()
+    await asyncio.sleep(90)
+    await serving.settle()
+    config = await serving.config()
+    assert config.status.cache_state == "InSync"
+    assert [one.envoy for one in config.status.rejections] == ["a"]
+    taking.leave()
+    other.envoy("c", verdict=refusing("worse"))  # type: ignore[arg-type]
+    serving.envoy("d", verdict=refusing("worse"))  # type: ignore[arg-type]
+    await serving.change(resources=clusters(cluster("bad"), cluster("worse")))
+    await serving.settle()
+    await asyncio.sleep(90)
+    await serving.settle()
+    config = await serving.config()
+    assert config.status.cache_state == "Rollback"
+    assert {one.envoy for one in config.status.rejections} >= {"c", "d"}
+    assert other.names() == serving.names() == {"Cluster": {"bad"}}

@@ -4,21 +4,27 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from certwright.api.envoyconfigs import Rejection
-from certwright.operators.discoveryservice.config.counts import (
+from certwright.api.envoyconfigs import (
+    EnvoyConfigRevision,
+    EnvoyConfigRevisionSpec,
+    EnvoyConfigRevisionStatus,
+    Rejection,
+    ReplicaReport,
+)
+from certwright.operators.discoveryservice.config.envoys.counts import (
     Damper,
     last_rejections,
     version_counts,
 )
-from certwright.operators.discoveryservice.config.taint import (
-    EnvoyRejection,
-    is_rejected_by_all,
-    rejections,
+from certwright.operators.discoveryservice.config.envoys.taint import (
+    due_report,
+    local_report,
+    seconds_to_taint,
 )
 from certwright.xds.observations import EnvoyObservation
 from certwright.xds.protocol.observation import SyncState, TypeObservation
 from certwright.xds.snapshot import NodeKey
-from certwright.xds.typeurls import CLUSTER, LISTENER
+from certwright.xds.typeurls import CLUSTER, LISTENER, SECRET
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -41,33 +47,84 @@ def waiting(url: str, version: str) -> TypeObservation:
     return TypeObservation(url, version, "", SyncState.SENT, NOW)
 
 
-SERVED = {CLUSTER: "c2", LISTENER: "l2"}
+SERVED = {CLUSTER: "c2", LISTENER: "l2", SECRET: "s2"}
+WRITTEN = {CLUSTER: "c2", LISTENER: "l2"}
 GOOD = envoy("good", accepted(CLUSTER, "c2"), accepted(LISTENER, "l2"))
 BAD = envoy("bad", accepted(CLUSTER, "c2"), rejected(LISTENER, "l2", "l1"))
+SLOW = envoy("slow", accepted(CLUSTER, "c2"), waiting(LISTENER, "l2"))
+SILENT = envoy("silent")
 
 
-def test_a_version_is_rejected_when_every_envoy_rejects_it() -> None:
-    assert is_rejected_by_all([BAD], SERVED)
-    assert is_rejected_by_all([BAD, BAD], SERVED)
-    assert not is_rejected_by_all([BAD, GOOD], SERVED)
-    assert not is_rejected_by_all([], SERVED)
+def report(*envoys: EnvoyObservation, at: datetime = NOW) -> ReplicaReport:
+    return local_report(envoys, SERVED, WRITTEN, "v2", at)
+
+
+def decided(*reports: ReplicaReport, seconds: float = 3) -> bool:
+    """Return whether a version is given up so many seconds after the reports."""
+    found = {str(number): one for number, one in enumerate(reports)}
+    return seconds_to_taint(found, NOW + timedelta(seconds=seconds)) == 0
+
+
+def test_a_version_is_given_up_when_every_envoy_rejects_it() -> None:
+    assert decided(report(BAD))
+    assert decided(report(BAD, BAD), report(BAD))
+    assert not decided(report(BAD, GOOD))
+    assert not decided(report(GOOD))
+    assert not decided()
+
+
+def test_other_replicas_have_time_to_object() -> None:
+    assert not decided(report(BAD), seconds=2)
+    assert decided(report(BAD), seconds=3)
+    assert not decided(report(BAD), report(GOOD), seconds=9999)
 
 
 def test_an_envoy_that_has_not_answered_has_not_rejected() -> None:
-    slow = envoy("slow", accepted(CLUSTER, "c2"), waiting(LISTENER, "l2"))
-    assert not is_rejected_by_all([BAD, slow], SERVED)
+    assert not decided(report(BAD, SLOW), seconds=59)
+    assert not decided(report(BAD), report(SLOW), seconds=59)
+    assert decided(report(BAD), report(SLOW), seconds=60), "its replica may be gone"
 
 
 def test_an_envoy_that_asked_for_nothing_is_not_subscribed() -> None:
-    assert is_rejected_by_all([BAD, envoy("silent")], SERVED)
-    assert not is_rejected_by_all([envoy("silent")], SERVED)
+    assert decided(report(BAD, SILENT))
+    assert not decided(report(SILENT))
 
 
 @pytest.mark.scenario("DS-64")
 def test_a_rejection_of_an_earlier_version_does_not_count() -> None:
     earlier = envoy("e", rejected(LISTENER, "l1"))
-    assert not rejections(earlier, SERVED)
-    assert not is_rejected_by_all([earlier], SERVED)
+    assert not report(earlier).rejections
+    assert not decided(report(earlier), seconds=9999)
+
+
+def test_a_rejected_secret_is_shown_and_speaks_not_against_the_version() -> None:
+    found = report(envoy("e", rejected(SECRET, "s2"), accepted(LISTENER, "l2")))
+    assert [one.type for one in found.rejections] == ["Secret"]
+    assert found.accepted
+    assert not found.against
+
+
+def test_nothing_is_reported_while_all_is_well() -> None:
+    assert due_report(report(GOOD), None, []) is None
+    assert due_report(report(), None, [report(BAD)]) is None, "no Envoy, nothing to say"
+
+
+def test_a_rejection_is_reported_and_others_answer() -> None:
+    assert due_report(report(BAD), None, []) == report(BAD)
+    assert due_report(report(GOOD), None, [report(BAD)]) == report(GOOD)
+    assert due_report(report(SLOW), None, [report(BAD)]) == report(SLOW)
+
+
+def test_a_report_is_repeated_only_with_news() -> None:
+    later = NOW + timedelta(seconds=9)
+    assert due_report(report(BAD, at=later), report(BAD), []) is None
+    changed = due_report(report(BAD, GOOD, at=later), report(BAD, SLOW), [])
+    assert changed is not None
+    assert (changed.accepted, changed.pending, changed.at) == (True, False, later)
+
+
+def test_an_envoy_that_took_a_version_and_left_still_counts() -> None:
+    assert due_report(report(BAD), report(BAD, GOOD), []) is None
 
 
 def test_envoys_are_counted_by_the_version_that_they_hold() -> None:
@@ -83,18 +140,22 @@ def test_envoys_are_counted_by_the_version_that_they_hold() -> None:
 
 
 def test_a_status_shows_the_last_ten_rejections() -> None:
-    known = [
-        Rejection(envoy=f"e{n}", type="Listener", version="v1", message="m", at=NOW)
-        for n in range(10)
-    ]
-    later = NOW + timedelta(minutes=1)
-    news = [EnvoyRejection("x", LISTENER, "l2", "words", later)]
-    shown = last_rejections(known, news, "v2")
-    assert len(shown) == 10
-    assert shown[0] == Rejection(
-        envoy="x", type="Listener", version="v2", message="words", at=later
-    )
-    assert last_rejections(shown, news, "v2") == shown
+    def revision(version: str, *at: int) -> EnvoyConfigRevision:
+        shown = [
+            Rejection(envoy=f"e{n}", version=version, at=NOW + timedelta(minutes=n)) for n in at
+        ]
+        return EnvoyConfigRevision(
+            spec=EnvoyConfigRevisionSpec(node_id="n", version=version, resources=[]),
+            status=EnvoyConfigRevisionStatus(
+                reports={
+                    "a": ReplicaReport(rejections=shown[:2]),
+                    "b": ReplicaReport(rejections=shown[2:]),
+                }
+            ),
+        )
+
+    shown = last_rejections([revision("one", *range(6)), revision("two", *range(6, 12))])
+    assert [one.envoy for one in shown] == [f"e{n}" for n in range(11, 1, -1)]
 
 
 @pytest.mark.parametrize("every", [0.1, 1.0])

@@ -1,12 +1,12 @@
 """What Envoys run, as a status tells it: few writes, however many Envoys change."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
-from certwright.api.envoyconfigs import Rejection, VersionCount
-from certwright.operators.discoveryservice.config.taint import EnvoyRejection, version_held
+from certwright.api.envoyconfigs import EnvoyConfigRevision, Rejection, VersionCount
+from certwright.operators.discoveryservice.config.envoys.taint import version_held
 from certwright.xds.observations import EnvoyObservation
 
 LAST: Final = 10
@@ -15,7 +15,6 @@ QUIET_SECONDS: Final = 2.0
 """How long nothing must have changed before counts are written."""
 LONGEST_SECONDS: Final = 15.0
 """How old the counts in a status may be while they change all the time."""
-_LONGEST_MESSAGE: Final = 500
 
 K = TypeVar("K", bound=Hashable)
 
@@ -32,28 +31,15 @@ def version_counts(
     return [VersionCount(version=version, envoys=number) for version, number in ordered]
 
 
-def last_rejections(
-    known: Sequence[Rejection], found: Iterable[EnvoyRejection], version: str
-) -> list[Rejection]:
-    """Return the last rejections, the newest first: those of a status, and new ones of *version*.
-
-    Each Envoy counts once per version and type, with what it said first.
-    """
-    merged = {(one.envoy, one.type, one.version): one for one in known}
-    for one in found:
-        kind = one.type_url.rpartition(".")[2]
-        merged.setdefault(
-            (one.envoy, kind, version),
-            Rejection(
-                envoy=one.envoy,
-                type=kind,
-                version=version,
-                message=one.message[:_LONGEST_MESSAGE],
-                at=one.at.replace(microsecond=0),
-            ),
-        )
-    newest = sorted(merged.values(), key=lambda one: (str(one.at), one.envoy), reverse=True)
-    return newest[:LAST]
+def last_rejections(revisions: Iterable[EnvoyConfigRevision]) -> list[Rejection]:
+    """Return the last rejections that replicas report, of all revisions, the newest first."""
+    found = [
+        one
+        for revision in revisions
+        for report in revision.status.reports.values()
+        for one in report.rejections
+    ]
+    return sorted(found, key=lambda one: (str(one.at), one.envoy), reverse=True)[:LAST]
 
 
 @dataclass(slots=True)

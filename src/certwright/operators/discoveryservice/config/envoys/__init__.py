@@ -1,0 +1,6 @@
+"""What Envoys say about what they are served, and what follows from it.
+
+Observations of streams enter. `taint` judges them: what one replica reports of its Envoys, and from
+the reports of all when a revision is given up. The `reporter` of each replica writes its report,
+and `counts` tells how many Envoys run which version.
+"""

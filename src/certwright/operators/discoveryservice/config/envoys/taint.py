@@ -1,0 +1,124 @@
+"""When a version is given up because Envoys reject it.
+
+Upstream, a version is tainted when every subscribed Envoy has rejected it five times, for its
+server sends a rejected version again and again. Ours never does, and an Envoy that rejected a
+version once would reject it each time: what it says is about the content. So one rejection by each
+subscribed Envoy is the same rule.
+
+Each replica knows its own Envoys only. One that sees a rejection reports it in the status of the
+revision; then the others report theirs. A report that an Envoy took the version stands for good.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from msgspec.structs import replace
+
+from certwright.api.envoyconfigs import Rejection, ReplicaReport
+from certwright.xds.observations import EnvoyObservation
+from certwright.xds.protocol.observation import SyncState, TypeObservation
+
+OBJECTION: Final = timedelta(seconds=3)
+"""How long other replicas have to say that an Envoy of theirs did not reject it."""
+PATIENCE: Final = timedelta(seconds=60)
+"""How long Envoys may take to answer before they count no more; their replica may be gone."""
+SHOWN: Final = 3
+"""Rejections that the report of a replica has."""
+_LONGEST_MESSAGE: Final = 500
+
+
+def rejections(
+    envoys: Iterable[EnvoyObservation], served: Mapping[str, str], version: str
+) -> list[Rejection]:
+    """Return what Envoys have rejected of what is *served* for a version: versions by type."""
+    return [
+        Rejection(
+            envoy=envoy.peer,
+            type=one.type_url.rpartition(".")[2],
+            version=version,
+            message=one.message[:_LONGEST_MESSAGE],
+            at=one.since.replace(microsecond=0),
+        )
+        for envoy in envoys
+        for one in envoy.types
+        if _is_rejected(one, served)
+    ]
+
+
+def local_report(
+    envoys: Sequence[EnvoyObservation],
+    served: Mapping[str, str],
+    written: Mapping[str, str],
+    version: str,
+    now: datetime,
+) -> ReplicaReport:
+    """Return what a replica has to say of its Envoys.
+
+    Of what is *served*, rejections of types that the revision alone decides about (*written*) speak
+    against it; those of others are shown.
+    """
+    against = [envoy for envoy in envoys if any(_is_rejected(one, written) for one in envoy.types)]
+    others = [one for one in envoys if one.types and one not in against]
+    taken = [one for one in others if all(_is_taken(kind, written) for kind in one.types)]
+    return ReplicaReport(
+        accepted=bool(taken),
+        pending=len(taken) < len(others),
+        against=bool(against),
+        rejections=rejections(envoys, served, version)[:SHOWN],
+        at=now.replace(microsecond=0),
+    )
+
+
+def due_report(
+    mine: ReplicaReport, written: ReplicaReport | None, others: Iterable[ReplicaReport]
+) -> ReplicaReport | None:
+    """Return the report that a replica is to write now; None if there is nothing new to say.
+
+    Nothing is said while no Envoy of any replica has rejected the version.
+    """
+    if written is None:
+        asked = any(one.rejections for one in others)
+        has_envoys = mine.accepted or mine.pending
+        return mine if mine.rejections or (asked and has_envoys) else None
+    accepted = mine.accepted or written.accepted
+    kept = (
+        written.rejections if len(written.rejections) >= len(mine.rejections) else mine.rejections
+    )
+    new = replace(mine, accepted=accepted, rejections=kept, at=written.at)
+    new = replace(new, against=mine.against or written.against)
+    return None if new == written else replace(new, at=mine.at)
+
+
+def seconds_to_taint(reports: Mapping[str, ReplicaReport], now: datetime) -> float | None:
+    """Return in how many seconds a revision is given up if no report changes; None if it is not."""
+    if not any(one.against for one in reports.values()):
+        return None
+    if any(one.accepted for one in reports.values()):
+        return None
+    due = [one.at + (PATIENCE if one.pending else OBJECTION) for one in reports.values() if one.at]
+    return max((max(due, default=now) - now).total_seconds(), 0.0)
+
+
+def version_held(
+    envoy: EnvoyObservation, history: Mapping[str, Collection[tuple[str, str]]]
+) -> str:
+    """Return the version whose resources an Envoy holds; empty if they are of none, or of several.
+
+    *history* has, by version, what was served for it: pairs of type and the type's version.
+    """
+    held = {(one.type_url, one.held) for one in envoy.types if one.held and one.resources}
+    if not held:
+        return ""
+    fitting = [version for version, served in history.items() if held <= set(served)]
+    return fitting[-1] if fitting else ""
+
+
+def _is_rejected(one: TypeObservation, served: Mapping[str, str]) -> bool:
+    wanted = served.get(one.type_url, "")
+    return one.state is SyncState.REJECTED and bool(wanted) and one.rejected == wanted
+
+
+def _is_taken(one: TypeObservation, written: Mapping[str, str]) -> bool:
+    wanted = written.get(one.type_url, "")
+    return not wanted or (one.state is SyncState.ACKNOWLEDGED and one.held == wanted)
