@@ -1,7 +1,6 @@
 """A real Envoy and the discovery server: mTLS, verdicts, reloads on both sides, both protocols."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -9,13 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.envoy.discovery import bootstrap, write_client
 from tests.support.envoy.filexds import require_envoy
-from tests.support.webhook import write_projected
 from tests.support.xds.client import Served, XdsCa
 
-from certwright.kube import JsonObject
 from certwright.testkit.envoy import RunningEnvoy, envoy
-from certwright.tls.certificates import TlsFiles
 from certwright.xds.observations import EnvoyObservation
 from certwright.xds.protocol.observation import SyncState
 from certwright.xds.snapshot import NodeKey, NodeSnapshot, XdsResource, resource
@@ -25,7 +22,6 @@ from certwright.xds.wire import text_field, varint, wrapped
 pytestmark = [pytest.mark.real, pytest.mark.timeout(120)]
 
 KEY = NodeKey("shop", "gateway")
-ADS: JsonObject = {"ads": {}, "resource_api_version": "V3"}
 EDS, TIMEOUT, NAME = 3, 4, 1
 
 
@@ -46,83 +42,6 @@ def endpoints_of(name: str, port: int) -> XdsResource:
     address = wrapped(1, text_field(2, "127.0.0.1") + b"\x18" + varint(port))
     locality = wrapped(2, wrapped(1, wrapped(1, address)))
     return resource(ENDPOINTS, name, text_field(1, name) + wrapped(2, locality))
-
-
-def write_client(folder: Path, generation: str, files: TlsFiles, trusted: bytes) -> None:
-    write_projected(
-        folder, generation, {"tls.crt": files.certificate, "tls.key": files.key, "ca.crt": trusted}
-    )
-
-
-def bootstrap(folder: Path, port: int, api: str) -> JsonObject:
-    """What injected sidecars have: the pair from files that are watched, the server checked."""
-    watched = {"watched_directory": {"path": str(folder)}}
-    pair = {
-        "name": "pair",
-        "tls_certificate": {
-            "certificate_chain": {"filename": str(folder / "tls.crt")},
-            "private_key": {"filename": str(folder / "tls.key")},
-            **watched,
-        },
-    }
-    trust = {
-        "name": "trust",
-        "validation_context": {"trusted_ca": {"filename": str(folder / "ca.crt")}, **watched},
-    }
-    for secret in (pair, trust):
-        kind = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
-        text = {"resources": [{"@type": kind, **secret}]}
-        (folder / f"{secret['name']}.json").write_text(json.dumps(text), "utf-8")
-
-    def sds(name: str) -> JsonObject:
-        source = {"path_config_source": {"path": str(folder / f"{name}.json")}}
-        return {"name": name, "sds_config": {**source, "resource_api_version": "V3"}}
-
-    tls = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext"
-    options = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
-    address = {"socket_address": {"address": "127.0.0.1", "port_value": port}}
-    return {
-        "node": {"id": "gateway", "cluster": "gateway"},
-        "dynamic_resources": {
-            "ads_config": {
-                "api_type": api,
-                "transport_api_version": "V3",
-                "grpc_services": [{"envoy_grpc": {"cluster_name": "xds"}}],
-            },
-            "cds_config": ADS,
-            "lds_config": ADS,
-        },
-        "static_resources": {
-            "clusters": [
-                {
-                    "name": "xds",
-                    "type": "STATIC",
-                    "connect_timeout": "1s",
-                    "load_assignment": {
-                        "cluster_name": "xds",
-                        "endpoints": [{"lb_endpoints": [{"endpoint": {"address": address}}]}],
-                    },
-                    "typed_extension_protocol_options": {
-                        options: {
-                            "@type": f"type.googleapis.com/{options}",
-                            "explicit_http_config": {"http2_protocol_options": {}},
-                        }
-                    },
-                    "transport_socket": {
-                        "name": "envoy.transport_sockets.tls",
-                        "typed_config": {
-                            "@type": tls,
-                            "sni": "xds.test",
-                            "common_tls_context": {
-                                "tls_certificate_sds_secret_configs": [sds("pair")],
-                                "validation_context_sds_secret_config": sds("trust"),
-                            },
-                        },
-                    },
-                }
-            ]
-        },
-    }
 
 
 class Rig:
