@@ -34,6 +34,7 @@ from certwright.operators.discoveryservice.config.secrets import SecretUnusable
 from certwright.operators.discoveryservice.config.served import ServedConfig, ServedHistory
 from certwright.operators.discoveryservice.config.versions import same_content
 from certwright.runtime import BadObject, Cache, Entry, StoreHandle
+from certwright.runtime.serve.health import Check
 from certwright.xds.schema.errors import FieldProblem, ResourceRefused
 from certwright.xds.schema.references import ENDPOINTS, SECRET
 from certwright.xds.schema.schema import MessageSchema
@@ -84,6 +85,7 @@ class Publisher:
         self._sources: dict[tuple[Resource, str], StoreHandle] = {}
         self._dirty: dict[NodeKey, None] = {}
         self._wake = asyncio.Event()
+        self._caught_up = False
         self._revisions = cache.store(EnvoyConfigRevision, indexes={_BY_NODE: _node_of_entry})
         self._revisions.listen(self._revision_changed)
 
@@ -101,6 +103,11 @@ class Publisher:
         known = self._nodes.get(node)
         return known.history if known else ServedHistory()
 
+    def readiness(self) -> Iterator[Check]:
+        """Yield whether all that is published is served: Envoys are not to find less before."""
+        problem = "" if self._caught_up else "not all published revisions are served yet"
+        yield Check("published configurations", problem, f"{len(self._nodes)} nodes")
+
     async def run(self) -> None:
         """Publish what changes until cancelled."""
         await self._revisions.synced()
@@ -110,6 +117,7 @@ class Publisher:
                 del self._dirty[node]
                 await self.publish(node)
                 self._looked(node)
+            self._caught_up = True
             self._wake.clear()
             await self._wake.wait()
 

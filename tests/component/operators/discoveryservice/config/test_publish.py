@@ -6,6 +6,7 @@ from tests.component.operators.discoveryservice.config.conftest import Serving, 
 from tests.support.envoy.resources import cluster
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
+from certwright.runtime import Manager
 
 
 async def test_a_config_becomes_a_revision_and_is_served(serving: Serving) -> None:
@@ -118,3 +119,24 @@ async def test_a_revision_that_was_edited_is_not_served(serving: Serving) -> Non
     status, _, message = (await serving.conditions())["RollbackFailed"]
     assert status == "True"
     assert "revisions are not to be edited" in message
+
+
+async def test_a_replica_is_ready_when_it_serves_all_that_is_published(serving: Serving) -> None:
+    await serving.create(resources=clusters(cluster("a")))
+    await serving.settle()
+    await serving.cluster.stop()
+    fresh = Serving(serving.cluster)
+    manager = Manager(
+        serving.cluster.client, [fresh.standby("second")], clock=serving.cluster.clock
+    )
+
+    def problems() -> list[str]:
+        return [one.problem for one in manager.readiness() if one.problem]
+
+    assert "not all published revisions are served yet" in problems()
+    async with asyncio.TaskGroup() as group:
+        group.create_task(manager.run())
+        await asyncio.sleep(5)
+        assert problems() == []
+        assert fresh.names() == {"Cluster": {"a"}}
+        manager.stop()
