@@ -32,7 +32,7 @@ from certwright.operators.rollout.carefresh.leaves import (
     decide,
 )
 from certwright.operators.rollout.carefresh.trust import behind
-from certwright.runtime import DONE, WAIT, BadObject, Channel, Context, Entry, Outcome, again
+from certwright.runtime import DONE, WAIT, BadObject, Channel, Context, Entry, Outcome, Store, again
 
 REFRESHED_FOR: Final = "rollout.certwright.dev/refreshed-for"
 """The authority for which a Certificate was issued anew the last time, as a fingerprint."""
@@ -62,8 +62,16 @@ class FoundAuthority:
 class RefreshController:
     """Has Certificates issued anew when the authority that signs them has changed."""
 
-    def __init__(self, wake: Channel, count: Callable[[], None], home: Key, at_once: int) -> None:
+    def __init__(
+        self,
+        wake: Channel,
+        installations: Store,
+        count: Callable[[], None],
+        home: Key,
+        at_once: int,
+    ) -> None:
         self._wake = wake
+        self._installations = installations
         self._count = count
         self._home = home
         self._at_once = at_once
@@ -76,12 +84,12 @@ class RefreshController:
         entry = ctx.store(Certificate).get(key)
         if entry is None or "deletionTimestamp" in entry.obj()["metadata"]:
             return DONE
-        certificate = entry.as_(Certificate)
+        certificate, rule = entry.as_(Certificate), _rule(self._installations)
         if certificate.spec.is_ca:
             own = Key(key.namespace, certificate.spec.secret_name)
-            self._wake_leaves(ctx, _issuers_of(ctx, own, _rule(ctx)))
-        authority = _authority_of(ctx, certificate, _rule(ctx))
-        if authority is None or not _is_refreshed(ctx, authority, _rule(ctx)):
+            self._wake_leaves(ctx, _issuers_of(ctx, own, rule))
+        authority = _authority_of(ctx, certificate, rule)
+        if authority is None or not _is_refreshed(ctx, authority, rule):
             return DONE
         decision = await self._decide(ctx, certificate, authority)
         match decision.state:
@@ -152,12 +160,12 @@ class RefreshController:
 # Reading the stores
 
 
-def _rule(ctx: Context) -> RefreshRule:
+def _rule(installations: Store) -> RefreshRule:
+    entry = installations.get(INSTALLATION)
     try:
-        installation = ctx.get(CertManagerInstallation, INSTALLATION)
+        return rule_of(None if entry is None else entry.as_(CertManagerInstallation).spec)
     except BadObject:
-        installation = None  # its own controller reports it
-    return rule_of(None if installation is None else installation.spec)
+        return rule_of(None)  # its own controller reports it
 
 
 def _issuers_with_authority(ctx: Context) -> Iterator[tuple[Resource, Key]]:

@@ -17,6 +17,7 @@ from certwright.operators.rollout.carefresh.authorities import (
 from certwright.operators.rollout.carefresh.controller import (
     BY_ISSUER,
     BY_SECRET,
+    EVERYTHING,
     UNDER_WAY,
     RefreshController,
     by_issuer,
@@ -32,6 +33,7 @@ from certwright.operators.rollout.carefresh.trust import KINDS, watched
 from certwright.operators.rollout.engine.settings import DEFAULT_HOME
 from certwright.operators.rollout.workload import WorkloadKind
 from certwright.runtime import (
+    Cache,
     Channel,
     Controller,
     Entry,
@@ -39,11 +41,13 @@ from certwright.runtime import (
     Operator,
     OperatorHost,
     Part,
+    allow,
     mapped,
     select,
 )
-from certwright.runtime.triggers import annotations_changed, any_of, generation_changed
+from certwright.runtime.triggers import generation_changed
 
+NAME: Final = "ca-refresh"
 REISSUED: Final = "certwright_authority_refreshes_total"
 
 
@@ -67,33 +71,37 @@ def ca_refresh(settings: RefreshSettings | None = None) -> Operator:
             REISSUED, "Certificates issued anew because their authority changed", []
         )
 
-        controller = RefreshController(wake, reissued.inc, chosen.home, chosen.at_once)
+        cache = Cache(host.client, field_managers=[NAME], rng=host.rng)
+        # Most clusters do not have the kind, so nothing waits for it.
+        installations = cache.store(CertManagerInstallation.resource, required=False)
+        installations.listen(lambda _old, _new: wake.send(EVERYTHING))
+        controller = RefreshController(
+            wake, installations.store, reissued.inc, chosen.home, chosen.at_once
+        )
         authorities = select(ISSUER, indexes={BY_SECRET: issuer_by_secret})
         cluster_wide = select(CLUSTER_ISSUER, indexes={BY_SECRET: issuer_by_secret})
         secrets = select(Secret, transform=KeepFields("/data/tls.crt", "/data/ca.crt"), keep=_holds)
+        yield cache
         yield Controller(
             select(
                 Certificate,
                 indexes={BY_ISSUER: by_issuer, BY_SECRET: by_secret, UNDER_WAY: under_way},
             ),
             controller.reconcile,
-            name="ca-refresh",
+            name=NAME,
             channels=[wake],
             watches=[
                 mapped(authorities, everything, generation_changed),
                 mapped(cluster_wide, everything, generation_changed),
-                mapped(CertManagerInstallation, everything, _asks_otherwise),
                 mapped(watched(WorkloadKind.DEPLOYMENT), lifecycle_manager, _came_or_went),
                 mapped(secrets, certificate_of),
             ],
             reads=[watched(kind) for kind in KINDS if kind is not WorkloadKind.DEPLOYMENT],
             workers=1,
+            rbac=[allow(CertManagerInstallation, "get", "list", "watch")],
         )
 
-    return Operator("ca-refresh", build)
-
-
-_asks_otherwise = any_of(generation_changed, annotations_changed)
+    return Operator(NAME, build)
 
 
 def _came_or_went(old: Entry | None, new: Entry | None) -> bool:

@@ -71,7 +71,6 @@ class World:
         """Install the definitions."""
         await self.cluster.install(
             crd_manifest(Certificate),
-            crd_manifest(CertManagerInstallation),
             definition("Issuer", "issuers", "Namespaced"),
             definition("ClusterIssuer", "clusterissuers", "Cluster"),
         )
@@ -79,7 +78,8 @@ class World:
     # Declaring
 
     async def manager(self, **spec: Any) -> None:
-        """Create the CertManager "default"."""
+        """Create the CertManager "default", and its definition if there is none yet."""
+        await self.cluster.serve(CertManagerInstallation)
         await self.cluster.create(
             {
                 "apiVersion": CertManagerInstallation.resource.api_version,
