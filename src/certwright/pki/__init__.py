@@ -9,8 +9,9 @@ violations or raise them.
 
     pem  keys  names  usages    the elements of certificates
     requests                    signing requests, and templates of what is to be signed
-    certificates                read and written, alone and in trust bundles; rotation
-    authority                   signs
+    certificates                read and written, alone and in trust bundles
+    authority  rotation         signs; how one authority follows another
+    pairs                       a certificate with its key, as Secrets hold them
     chains  constraints  paths  order chains, and verify them up to a trusted root
     matches  renewal            compare with the request; when to renew
     errors                      every refusal, by name
@@ -24,7 +25,6 @@ from certwright.pki.authority import (
     self_sign,
 )
 from certwright.pki.certificates import (
-    Rotation,
     Validity,
     read_bundle,
     read_certificate,
@@ -70,6 +70,7 @@ from certwright.pki.requests import (
     server_template,
     write_request,
 )
+from certwright.pki.rotation import Rotation
 from certwright.pki.usages import parse_usages
 
 __all__ = [

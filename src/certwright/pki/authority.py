@@ -102,12 +102,15 @@ class Authority:
         top = self.chain[-1] if self.chain else self.certificate
         object.__setattr__(self, "top_pem", write_certificates(top))
 
-    def issue(self, template: Template, now: datetime) -> x509.Certificate:
+    def issue(
+        self, template: Template, now: datetime, validity: Validity | None = None
+    ) -> x509.Certificate:
         """Sign a certificate.
 
-        It starts up to five minutes before *now* and ends no later than the authority's own. Raises
-        `AuthorityUnfit` if the authority is not valid now, or must not sign this: another authority
-        below its path length, or names outside its name constraints.
+        It starts up to five minutes before *now* and ends no later than the authority's own; a
+        *validity* that is given is cut to the authority's instead. Raises `AuthorityUnfit` if the
+        authority is not valid now, or must not sign this: another authority below its path length,
+        or names outside its name constraints.
         """
         own = self._validity
         if not own.covers(now):
@@ -118,8 +121,9 @@ class Authority:
         if template.is_ca:
             template = self._below(template)
         self._check_names(template)
-        validity = Validity.starting(now, template.lifetime).within(own)
-        return _completed(self._start, template, validity).sign(self.key, self._hash)
+        if validity is None:
+            validity = Validity.starting(now, template.lifetime).within(own)
+        return _completed(self._start, template, validity.cut(own)).sign(self.key, self._hash)
 
     def issue_request(
         self, request: SigningRequest, terms: RequestTerms, now: datetime
@@ -245,8 +249,12 @@ def create_intermediate(
     return Authority(certificate, key, parent.intermediates)
 
 
-def self_sign(template: Template, key: PrivateKey, now: datetime) -> x509.Certificate:
+def self_sign(
+    template: Template, key: PrivateKey, now: datetime, validity: Validity | None = None
+) -> x509.Certificate:
     """Sign a certificate with the key that it holds. Slow where the key is.
+
+    It starts up to five minutes before *now*, unless a *validity* is given.
 
     Raises:
         AuthorityUnfit: the template holds another key.
@@ -259,7 +267,7 @@ def self_sign(template: Template, key: PrivateKey, now: datetime) -> x509.Certif
         .issuer_name(template.subject)
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(own), critical=False)
     )
-    validity = Validity.starting(now, template.lifetime)
+    validity = validity or Validity.starting(now, template.lifetime)
     return _completed(start, template, validity).sign(key, signature_hash(key))
 
 

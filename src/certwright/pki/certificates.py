@@ -1,15 +1,9 @@
-"""Certificates as values: reading and writing them, alone and in trust bundles, and rotation.
+"""Certificates as values: reading and writing them, alone and in trust bundles."""
 
-The rotation of an authority has three steps, told apart by the certificates alone, so that nothing
-needs to be remembered: a new authority is *prepared* (distributed as trusted, signs nothing), then
-*active* (signs, while the old one is still trusted), then the old one is *retired* (once nothing
-that it signed can still be valid).
-"""
-
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -18,7 +12,6 @@ from cryptography.x509.oid import SignatureAlgorithmOID
 
 from certwright.pki.errors import (
     PARSE_ERRORS,
-    AuthorityUnfit,
     MalformedCertificate,
     MalformedPem,
     TooLarge,
@@ -37,6 +30,8 @@ BACKDATING = timedelta(minutes=5)
 """How far the start of a certificate lies in the past, for readers whose clock is behind."""
 
 _LABELS = {"CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"}
+Certificate: TypeAlias = x509.Certificate
+"""For those who pass certificates on without looking into them."""
 ExtensionT = TypeVar("ExtensionT", bound=x509.ExtensionType)
 
 
@@ -65,6 +60,21 @@ class Validity:
         start = (now - min(BACKDATING, lifetime / 10)).replace(microsecond=0)
         return cls(start, start + timedelta(seconds=lifetime // timedelta(seconds=1)))
 
+    @classmethod
+    def counted_from(cls, now: datetime, lifetime: timedelta, lead: timedelta) -> "Validity":
+        """Return a validity that ends *lifetime* after *now* and began *lead* before it.
+
+        For those who asked for so much time from now on. Raises `ValueError` if the lifetime is not
+        at least one second, or its end is beyond the calendar.
+        """
+        if lifetime < timedelta(seconds=1):
+            raise ValueError("a certificate is valid for at least one second")
+        whole = now.replace(microsecond=0)
+        try:
+            return cls(whole - lead, whole + lifetime)
+        except OverflowError:
+            raise ValueError("the end of the validity is beyond the calendar") from None
+
     @property
     def lifetime(self) -> timedelta:
         """The time between both ends."""
@@ -78,6 +88,11 @@ class Validity:
         """
         start = max(self.not_before, outer.not_before)
         return Validity(start, min(start + self.lifetime, outer.not_after))
+
+    def cut(self, outer: "Validity") -> "Validity":
+        """Return the part of it that lies inside *outer*."""
+        start, end = max(self.not_before, outer.not_before), min(self.not_after, outer.not_after)
+        return Validity(start, end)
 
     def covers(self, now: datetime) -> bool:
         """Return whether *now* lies inside."""
@@ -205,56 +220,11 @@ def read_bundle(data: bytes | str) -> list[x509.Certificate]:
 
 def write_bundle(certificates: Iterable[x509.Certificate]) -> bytes:
     """Write a trust bundle: without repeats, youngest first, the same bytes for the same set."""
-    return write_certificates(*_youngest_first(certificates))
+    return write_certificates(*youngest_first(certificates))
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
-    """How authorities follow each other.
-
-    *propagation* is how long a bundle takes to reach all verifiers;
-    *longest_leaf* the longest lifetime of what the authority signs.
-    """
-
-    propagation: timedelta
-    longest_leaf: timedelta
-
-    def signer(self, authorities: Sequence[x509.Certificate], now: datetime) -> x509.Certificate:
-        """Return the authority that signs now: the youngest that all verifiers trust already.
-
-        Where none has been known for that long, as on the first day, the oldest signs. Raises
-        `AuthorityUnfit` if none of them is valid now.
-        """
-        valid = [one for one in _youngest_first(authorities) if Validity.of(one).covers(now)]
-        if not valid:
-            raise AuthorityUnfit("no certificate authority is valid now")
-        known = [one for one in valid if self._active_from(one) <= now]
-        return known[0] if known else valid[-1]
-
-    def trusted(
-        self, authorities: Sequence[x509.Certificate], now: datetime
-    ) -> list[x509.Certificate]:
-        """Return the authorities to distribute as trusted now, youngest first.
-
-        One that was followed by another is dropped when all that it signed has expired;
-        an expired one at once.
-        """
-        kept: list[x509.Certificate] = []
-        retired_from: datetime | None = None  # set by the next younger one
-        for one in _youngest_first(authorities):
-            followed = retired_from is not None and now > retired_from
-            if not followed and now <= Validity.of(one).not_after:
-                kept.append(one)
-            if now <= Validity.of(one).not_after:
-                retired_from = self._active_from(one) + self.longest_leaf
-        return kept
-
-    def _active_from(self, authority: x509.Certificate) -> datetime:
-        made = Validity.of(authority).not_before + BACKDATING
-        return made + self.propagation
-
-
-def _youngest_first(certificates: Iterable[x509.Certificate]) -> list[x509.Certificate]:
+def youngest_first(certificates: Iterable[x509.Certificate]) -> list[x509.Certificate]:
+    """Return certificates without repeats, the youngest first."""
     return sorted(
         without_repeats(certificates),
         key=lambda one: (Validity.of(one).not_before, one.serial_number),
