@@ -46,6 +46,10 @@ _HEX = frozenset("0123456789abcdefABCDEF")
 _SHORT_FORM = 127  # bytes that DER counts in one byte
 
 
+DistinguishedName: TypeAlias = x509.Name
+"""For those who pass names on without looking into them."""
+
+
 def parse_name(text: str) -> x509.Name:
     r"""Read a distinguished name such as ``CN=web+UID=7,O=Shop\, Inc,C=DE``.
 

@@ -1,0 +1,62 @@
+"""From settings to controllers: what DiscoveryServiceCertificates need in one process.
+
+::
+
+    operator = certificate_operator(CertificateOperatorSettings())
+    await Manager(client, [operator]).run()
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from certwright.api.discoveryservices import DiscoveryServiceCertificate
+from certwright.kube.kinds import ConfigMap, MutatingWebhookConfiguration, Secret
+from certwright.operators.discoveryservice.certificates.contents import SECRET_TYPE
+from certwright.operators.discoveryservice.certificates.controller import (
+    BY_SECRET,
+    BY_SERVICE,
+    CertificateController,
+    issuer_index,
+    secret_index,
+    service_index,
+)
+from certwright.operators.discoveryservice.certificates.metrics import CertificateMetrics
+from certwright.operators.discoveryservice.certificates.rotation.authority import BY_ISSUER
+from certwright.operators.discoveryservice.certificates.rotation.places import SERVICE_LABELS
+from certwright.operators.discoveryservice.certificates.shared import (
+    CertificateOperatorSettings,
+    PassTools,
+)
+from certwright.runtime import Controller, Operator, OperatorHost, Part, allow, mapped, select
+
+CONTROLLER: Final = "discoveryservicecertificate"
+_CERTIFICATES: Final = select(
+    DiscoveryServiceCertificate,
+    indexes={BY_ISSUER: issuer_index, BY_SECRET: secret_index, BY_SERVICE: service_index},
+)
+_SECRETS: Final = select(Secret, fields=f"type={SECRET_TYPE}")
+_BUNDLES: Final = tuple(
+    select(kind, labels=SERVICE_LABELS) for kind in (ConfigMap, MutatingWebhookConfiguration)
+)
+
+
+def certificate_operator(settings: CertificateOperatorSettings) -> Operator:
+    """Return what keeps DiscoveryServiceCertificates, and replaces their authorities."""
+
+    def build(host: OperatorHost) -> Iterator[Part]:
+        controller = CertificateController(PassTools(settings, CertificateMetrics(host.metrics)))
+        yield Controller(
+            _CERTIFICATES,
+            controller.reconcile,
+            name=CONTROLLER,
+            watches=[
+                mapped(_SECRETS, controller.by_secret),
+                mapped(_CERTIFICATES, controller.by_certificate),
+                *(mapped(watched, controller.by_bundle) for watched in _BUNDLES),
+            ],
+            channels=settings.channels,
+            workers=settings.workers,
+            rbac=[allow(Secret, "create", "patch", "delete")],
+        )
+
+    return Operator(CONTROLLER, build, kinds=[DiscoveryServiceCertificate])

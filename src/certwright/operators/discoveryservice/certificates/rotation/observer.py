@@ -1,0 +1,40 @@
+"""Who uses the certificates: what other controllers tell a rotation, so that it need not wait.
+
+Without an observer a rotation goes by the time alone: a change of a Secret is believed to be
+everywhere after `CertificateOperatorSettings.propagation`. With one, it goes on as soon as all have
+shown what they have. To plug one in::
+
+    settings = CertificateOperatorSettings(observer=observer, channels=[changed])
+
+and send the key of the authority's DiscoveryServiceCertificate through the channel whenever an
+answer of the observer has changed. What a controller has to do for a DiscoveryService is little:
+create the certificates (the authority with renewal enabled, and as its controller the
+DiscoveryService), take what webhook configurations and ConfigMaps are to trust from ``ca.crt`` of
+the authority's Secret, and copy ``status.rotation`` of the authority into its own status. Such
+objects are found by their labels (`places.SERVICE_LABELS`, `places.INSTANCE`), and a rotation waits
+until all of them name what they should.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from certwright.kube import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """Who uses the certificate of a Secret."""
+
+    serials: Mapping[str, str] = field(default_factory=dict)
+    """The serial number, in lower-case hexadecimal, that each of them has shown, by its name."""
+    complete: bool = False
+    """Whether these are all there are, so that none may appear with an older certificate."""
+
+
+class Observer(Protocol):
+    """Tells what is known of those who use certificates. Must answer at once, from memory."""
+
+    def users(self, secret: Key) -> Users:
+        """Return who uses the certificate of a Secret."""
+        ...
