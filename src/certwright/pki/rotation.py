@@ -166,9 +166,10 @@ class Rotation:
             return self._step_before(found)
         if found.trusted != {found.signer}:
             return self._step_after(found)
-        if behind := _names(p for p in found.places if p.trusts != found.trusted):
+        if behind := _names(p for p in found.places if p.trusts - found.trusted):
             return RotationStep(RotationPhase.RETIRED, waiting_for=behind)
-        action = RotationAction.PREPARE if found.due else RotationAction.NONE
+        complete = all(p.trusts == found.trusted for p in found.places)
+        action = RotationAction.PREPARE if found.due and complete else RotationAction.NONE
         return RotationStep(RotationPhase.STABLE, action)
 
     def _step_before(self, found: Succession) -> RotationStep:

@@ -300,12 +300,20 @@ class _Admission:
     def __init__(self, selection: Selection) -> None:
         self._namespace = selection.namespace
         self._labels = LabelSelector.parse(selection.labels)
-        self._by_fields = bool(selection.fields)
+        self._fields = selection.fields
+        self._type = selection.fields.removeprefix("type=")
 
     def __call__(self, entry: Entry) -> bool:
-        # Which fields a server selects by differs per kind: such stores wait for the event.
         return (
-            not self._by_fields
-            and self._namespace in {"", entry.key.namespace}
+            self._namespace in {"", entry.key.namespace}
             and self._labels.matches(entry.meta.labels)
+            and (not self._fields or self._is_of_type(entry))
         )
+
+    def _is_of_type(self, entry: Entry) -> bool:
+        """Return whether an object is of the type that alone is selected by, as of Secrets.
+
+        Which other fields a server selects by differs per kind: such stores wait for the event.
+        """
+        only_type = self._fields.startswith("type=") and not {",", "="} & set(self._type)
+        return only_type and entry.obj().get("type") == self._type

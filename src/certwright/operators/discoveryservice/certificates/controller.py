@@ -1,6 +1,7 @@
 """Reconciles one DiscoveryServiceCertificate at a time: which pass it needs, and its deletion."""
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 from typing import Final
 
 from certwright.api.discoveryservices import DiscoveryService, DiscoveryServiceCertificate
@@ -10,7 +11,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     certificate_of,
     controller_name,
 )
-from certwright.operators.discoveryservice.certificates.leaf import LeafPass
+from certwright.operators.discoveryservice.certificates.leaf import BY_SECRET, LeafPass
 from certwright.operators.discoveryservice.certificates.rotation.authority import (
     BY_ISSUER,
     FINALIZER,
@@ -25,10 +26,11 @@ from certwright.operators.discoveryservice.certificates.wanted import (
     read_wanted,
     secret_of,
 )
-from certwright.runtime import DONE, WAIT, Context, Entry, Outcome, Store
+from certwright.runtime import DONE, WAIT, Context, Entry, Outcome, Store, again
 
-BY_SECRET: Final = "secret"  # noqa: S105 - the name of an index
 BY_SERVICE: Final = "service"
+FOREIGN_SECRET_PERIOD: Final = timedelta(minutes=5)
+"""How often a certificate is tried again whose Secret belongs to something else."""
 _KIND: Final = DiscoveryServiceCertificate.resource
 
 
@@ -57,10 +59,13 @@ class CertificateController:
             return await self._leaf.run(ctx, obj, wanted)
         except InvalidSpec as error:
             found = Findings(reason=messages.INVALID_SPEC, message=str(error))
+            return await self._tools.report(ctx, obj, found, WAIT.as_failure())
         except SecretNotOwned as error:
             text = messages.secret_not_owned(error.secret)
             found = Findings(reason=messages.SECRET_NOT_OWNED, message=text)
-        return await self._tools.report(ctx, obj, found, WAIT.as_failure())
+            # Those of other types are not watched.
+            later = again(after=FOREIGN_SECRET_PERIOD).as_failure()
+            return await self._tools.report(ctx, obj, found, later)
 
     async def _let_go(self, ctx: Context, obj: JsonObject) -> Outcome:
         """Let an authority be deleted once no certificate names it; others need nothing."""

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
+from certwright.api.discoveryservices import DiscoveryServiceCertificate
 from certwright.kube import AlreadyExists, JsonObject
 from certwright.kube.kinds import Secret
 from certwright.operators.discoveryservice.certificates import messages
@@ -41,6 +43,8 @@ from certwright.pki import PkiError
 from certwright.pki.pairs import CertifiedKey
 from certwright.runtime import WAIT, Context, Outcome
 
+BY_SECRET: Final = "secret"  # noqa: S105 - the name of an index
+
 
 @dataclass(frozen=True, slots=True)
 class Observed:
@@ -70,6 +74,8 @@ class LeafPass:
         if cause is None:
             await self._restore_bundle(ctx, seen)
             return await self._report(ctx, seen, judged)
+        if seen.fault is not None and _comes(ctx, seen):
+            return WAIT
         if seen.fault is not None:
             return await self._report_fault(ctx, seen, judged, seen.fault)
         if cause is IssueCause.AGE:
@@ -77,7 +83,7 @@ class LeafPass:
         try:
             pair = await self._issue(ctx, seen)
         except (PkiError, ValueError) as error:
-            ctx.event(obj, "Warning", messages.ISSUE_FAILED, str(error))
+            self._tools.tell_failed(ctx, obj, messages.ISSUE_FAILED, str(error))
             return await self._tools.report(
                 ctx,
                 obj,
@@ -187,10 +193,7 @@ class LeafPass:
         else:
             found = Findings(pair, reason=messages.EXPIRED, message=messages.expired())
         if judged.usable and not seen.wanted.renewed and schedule.is_in_window(seen.now):
-            window = int(schedule.window.total_seconds())
-            ctx.event(
-                seen.obj, "Warning", messages.ABOUT_TO_EXPIRE, messages.about_to_expire(window)
-            )
+            self._tools.tell_expiry(ctx, seen.obj, pair)
         sleep = schedule.sleep(seen.now, renewed=seen.wanted.renewed)
         return await self._tools.report_in_time(ctx, seen.obj, seen.wanted, found, sleep)
 
@@ -213,8 +216,7 @@ class LeafPass:
             else messages.issuer_unusable(issuer, str(fault))
         )
         pair = seen.held.pair if seen.held is not None else None
-        if not missing:  # after its creation a certificate waits for its authority as a rule
-            ctx.event(seen.obj, "Warning", messages.ISSUE_FAILED, message)
+        self._tools.tell_failed(ctx, seen.obj, fault.fault.value, message)
         if judged.usable:
             found = Findings(pair, ready=True, message=messages.ready())
         else:
@@ -232,6 +234,14 @@ def _issuer(ctx: Context, wanted: WantedCertificate, now: datetime) -> UsableIss
     if secret is None:
         raise IssuerUnusable(IssuerFault.MISSING, "it does not exist")
     return usable_issuer(read_contents(secret), now)
+
+
+def _comes(ctx: Context, seen: Observed) -> bool:
+    """Return whether the authority is missing because it is about to be made."""
+    assert seen.fault is not None
+    missing = seen.fault.fault is IssuerFault.MISSING
+    kind = DiscoveryServiceCertificate.resource
+    return missing and bool(ctx.indexed(kind, BY_SECRET, seen.wanted.issuer))
 
 
 def _judged(seen: Observed) -> Judged:

@@ -13,13 +13,13 @@ from certwright.api.discoveryservices import DiscoveryServiceCertificate
 from certwright.kube.kinds import ConfigMap, MutatingWebhookConfiguration, Secret
 from certwright.operators.discoveryservice.certificates.contents import SECRET_TYPE
 from certwright.operators.discoveryservice.certificates.controller import (
-    BY_SECRET,
     BY_SERVICE,
     CertificateController,
     issuer_index,
     secret_index,
     service_index,
 )
+from certwright.operators.discoveryservice.certificates.leaf import BY_SECRET
 from certwright.operators.discoveryservice.certificates.metrics import CertificateMetrics
 from certwright.operators.discoveryservice.certificates.rotation.authority import BY_ISSUER
 from certwright.operators.discoveryservice.certificates.rotation.places import SERVICE_LABELS

@@ -51,4 +51,5 @@ class Schedule:
             return max(SHORTEST_SLEEP, self.due - now)
         if now > self.validity.not_after:
             return None
-        return max(SHORTEST_SLEEP, self.validity.not_after + AFTER_EXPIRY - now)
+        begins, ends = self.validity.not_after - self.window, self.validity.not_after + AFTER_EXPIRY
+        return max(SHORTEST_SLEEP, (begins if now < begins else ends) - now)

@@ -5,8 +5,9 @@ from datetime import timedelta
 from typing import Final
 
 from certwright import pki
-from certwright.api.discoveryservices import DiscoveryServiceCertificate
+from certwright.api.discoveryservices import READY, DiscoveryServiceCertificate
 from certwright.kube import Conflict, JsonObject, Key, NotFound, key_of
+from certwright.kube.conditions import conditions_of, find_condition
 from certwright.kube.kinds import Secret
 from certwright.operators.discoveryservice.certificates import messages
 from certwright.operators.discoveryservice.certificates.contents import (
@@ -61,6 +62,8 @@ class PassTools:
 
     settings: CertificateOperatorSettings
     metrics: CertificateMetrics
+    expiring: dict[Key, str] = field(default_factory=dict)
+    """The serial of each certificate whose expiry was told."""
 
     def schedule(self, obj: JsonObject, pair: CertifiedKey) -> Schedule:
         """Return when a certificate is due; those of other objects are due at other times."""
@@ -108,6 +111,19 @@ class PassTools:
         ctx.event(obj, "Normal", reason, text)
         if cause is not IssueCause.FIRST:
             self.metrics.renewed(cause)
+
+    def tell_failed(self, ctx: Context, obj: JsonObject, reason: str, message: str) -> None:
+        """Tell that a certificate could not be issued, unless the status tells the same already."""
+        before = find_condition(conditions_of(obj), READY)
+        if before is None or (before.reason, before.message) != (reason, message):
+            ctx.event(obj, "Warning", messages.ISSUE_FAILED, message)
+
+    def tell_expiry(self, ctx: Context, obj: JsonObject, pair: CertifiedKey) -> None:
+        """Tell once that a certificate is about to expire and will not be renewed."""
+        if self.expiring.get(key_of(obj)) != pair.serial:
+            self.expiring[key_of(obj)] = pair.serial
+            window = int(self.schedule(obj, pair).window.total_seconds())
+            ctx.event(obj, "Warning", messages.ABOUT_TO_EXPIRE, messages.about_to_expire(window))
 
     async def report_in_time(
         self,

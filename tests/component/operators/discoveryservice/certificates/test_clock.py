@@ -1,0 +1,71 @@
+"""Clocks that jump."""
+
+import pytest
+from tests.component.operators.discoveryservice.certificates.conftest import (
+    CA,
+    CLIENT,
+    SERVER,
+    Certifying,
+)
+
+A = f"a/{CLIENT}"
+
+
+@pytest.mark.scenario("DS-53")
+async def test_a_jump_past_several_windows_renews_each_once(certifying: Certifying) -> None:
+    await certifying.plane("a")
+    await certifying.settle()
+    before = {name: (await certifying.pair(name)).serial for name in (SERVER, A)}
+    ca = (await certifying.pair(CA)).serial
+    certifying.jump(days=200)
+    calls = await certifying.advance(hours=2)
+    after = {name: (await certifying.pair(name)).serial for name in (SERVER, A)}
+    assert all(after[name] != before[name] for name in before)
+    assert calls.of("Secret").writes == 2
+    assert (await certifying.pair(CA)).serial == ca
+    for name in (SERVER, A):
+        assert (await certifying.pair(name)).validity.covers(certifying.now)
+
+
+@pytest.mark.scenario("DS-54")
+async def test_a_small_jump_back_is_waited_out(certifying: Certifying) -> None:
+    await certifying.plane("a")
+    await certifying.settle()
+    before = {name: (await certifying.pair(name)).serial for name in (CA, SERVER, A)}
+    certifying.jump(minutes=-30)
+    calls = await certifying.restart()
+    assert calls.of("Secret").writes == 0
+    assert await certifying.condition(CA) == "False/CertificateNotYetValid"
+    await certifying.advance(minutes=40)
+    for name in (CA, SERVER, A):
+        assert (await certifying.pair(name)).serial == before[name]
+        assert await certifying.condition(name) == "True/CertificateIssued"
+
+
+@pytest.mark.scenario("DS-54")
+async def test_a_large_jump_back_replaces_each_once(certifying: Certifying) -> None:
+    await certifying.plane("a")
+    await certifying.settle()
+    before = {name: (await certifying.pair(name)).serial for name in (CA, SERVER, A)}
+    certifying.jump(days=-30)
+    await certifying.restart()
+    await certifying.advance(seconds=5)
+    after = {name: (await certifying.pair(name)).serial for name in (CA, SERVER, A)}
+    assert all(after[name] != before[name] for name in before)
+    calls = await certifying.advance(hours=5)
+    assert calls.of("Secret").writes == 0
+    for name in (CA, SERVER, A):
+        assert (await certifying.pair(name)).validity.covers(certifying.now)
+
+
+async def test_a_jump_does_not_shorten_a_phase(certifying: Certifying) -> None:
+    await certifying.plane("a")
+    await certifying.settle()
+    await certifying.request_renewal(CA)
+    await certifying.advance(minutes=1)
+    assert await certifying.phase() == "Distributed"
+    certifying.jump(hours=3)
+    await certifying.advance(minutes=5)
+    assert await certifying.phase() == "Distributed"
+    await certifying.advance(minutes=6)
+    assert await certifying.phase() == "Activated"
