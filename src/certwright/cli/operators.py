@@ -91,13 +91,18 @@ def _ibm_cert_manager(folder: Path | None) -> list[Declared]:
 
 def _discovery_service() -> list[Declared]:
     from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
+    from certwright.operators.discoveryservice.certificates.operator import certificate_operator
+    from certwright.operators.discoveryservice.certificates.shared import (
+        CertificateOperatorSettings,
+    )
     from certwright.operators.discoveryservice.service.operator import service_operator
     from certwright.operators.discoveryservice.service.plane import ServiceDefaults
     from certwright.runtime import Operator
 
     kinds: list[type[Object]] = [EnvoyConfig, EnvoyConfigRevision]
     served = Operator("envoyconfig", lambda _host: (), kinds=kinds)
-    return [service_operator(ServiceDefaults()), served]
+    certificates = certificate_operator(CertificateOperatorSettings())
+    return [service_operator(ServiceDefaults()), certificates, served]
 
 
 def _rollout() -> list[Declared]:

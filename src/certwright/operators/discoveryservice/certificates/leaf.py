@@ -1,7 +1,7 @@
 """The pass over one certificate: of a server, of a client, or one that signs itself."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from certwright.api.discoveryservices import DiscoveryServiceCertificate
@@ -15,6 +15,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     SecretContents,
     bundle_data,
     bundle_digest,
+    certificate_of,
     is_controlled_by,
     pair_data,
     read_contents,
@@ -44,6 +45,8 @@ from certwright.pki.pairs import CertifiedKey
 from certwright.runtime import WAIT, Context, Outcome
 
 BY_SECRET: Final = "secret"  # noqa: S105 - the name of an index
+CLOCK_PERIOD: Final = timedelta(minutes=1)
+"""How often it is looked whether an authority has become valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +127,7 @@ class LeafPass:
                 return IssueCause.REQUESTED
             return IssueCause.AGE
         schedule = self._tools.schedule(seen.obj, seen.held.pair)
-        due = seen.wanted.renewed and schedule.is_due(seen.now)
+        due = seen.wanted.renewed and schedule.is_due(seen.now) and not _ends_with_issuer(seen)
         return IssueCause.AGE if due else None
 
     def _is_own_announcement(self, seen: Observed) -> bool:
@@ -222,6 +225,8 @@ class LeafPass:
         else:
             found = Findings(pair, reason=fault.fault.value, message=message)
         sleep = self._tools.settings.recheck
+        if fault.fault is IssuerFault.NOT_YET_VALID:
+            sleep = min(sleep, CLOCK_PERIOD)
         return (
             await self._tools.report_in_time(ctx, seen.obj, seen.wanted, found, sleep)
         ).as_failure()
@@ -233,7 +238,17 @@ def _issuer(ctx: Context, wanted: WantedCertificate, now: datetime) -> UsableIss
     secret = ctx.get(Secret, wanted.issuer)
     if secret is None:
         raise IssuerUnusable(IssuerFault.MISSING, "it does not exist")
-    return usable_issuer(read_contents(secret), now)
+    contents = read_contents(secret)
+    if certificate_of(secret) is not None and not (contents.issued and contents.bundle):
+        raise IssuerUnusable(IssuerFault.MISSING, "it is not complete yet")
+    return usable_issuer(contents, now)
+
+
+def _ends_with_issuer(seen: Observed) -> bool:
+    """Return whether a new certificate could not last longer than the one there is."""
+    if seen.issuer is None or seen.held is None or seen.held.pair is None:
+        return False
+    return seen.held.pair.validity.not_after >= seen.issuer.pair.validity.not_after
 
 
 def _comes(ctx: Context, seen: Observed) -> bool:

@@ -52,4 +52,4 @@ class Schedule:
         if now > self.validity.not_after:
             return None
         begins, ends = self.validity.not_after - self.window, self.validity.not_after + AFTER_EXPIRY
-        return max(SHORTEST_SLEEP, (begins if now < begins else ends) - now)
+        return max(SHORTEST_SLEEP, (begins if now <= begins else ends) - now)

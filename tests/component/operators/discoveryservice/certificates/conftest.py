@@ -42,11 +42,13 @@ class Connected:
 
     def __init__(self) -> None:
         self.shown: dict[Key, dict[str, str]] = {}
+        self.trusted: dict[Key, dict[str, str]] = {}
         self.complete = True
         self.changed = Channel()
 
     def users(self, secret: Key) -> Users:
-        return Users(self.shown.get(secret, {}), complete=self.complete)
+        shown, trusted = self.shown.get(secret, {}), self.trusted.get(secret, {})
+        return Users(shown, trusted, complete=self.complete)
 
 
 class Certifying:

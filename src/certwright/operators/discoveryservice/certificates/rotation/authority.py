@@ -67,12 +67,14 @@ from certwright.pki.rotation import (
     RotationStep,
     Succession,
 )
-from certwright.runtime import Context, Outcome
+from certwright.runtime import Context, Outcome, again
 
 FINALIZER: Final = "finalizer.operator.marin3r.3scale.net"
 PROPAGATION: Final = f"{GROUP}/propagation"
 """Annotation of an authority: a duration that counts instead of the setting."""
 BY_ISSUER: Final = "issuer"
+TELL_SECONDS: Final = 10.0
+"""How often the status tells anew what a phase waits for."""
 _MOST_STEPS: Final = 8
 _IRREVERSIBLE: Final = frozenset({RotationAction.ACTIVATE, RotationAction.RETIRE})
 
@@ -102,6 +104,7 @@ class AuthorityPass:
     def __init__(self, tools: PassTools) -> None:
         self._tools = tools
         self._ages = PlaceAges()
+        self._told: dict[Key, float] = {}
 
     async def run(self, ctx: Context, obj: JsonObject, wanted: WantedCertificate) -> Outcome:
         """Make the authority, take its rotation as far as it goes, and report."""
@@ -290,6 +293,12 @@ class AuthorityPass:
             emergency=view.emergency,
         )
         before = ((view.obj.get("status") or {}).get("rotation") or {}).get("phase")
+        told, self._told[view.wanted.key] = self._told.get(view.wanted.key), ctx.clock.monotonic()
+        if before == step.phase.value and told is not None and step.waiting_for:
+            quiet = TELL_SECONDS - (ctx.clock.monotonic() - told)
+            if quiet > 0:  # many certificates follow one after the other
+                self._told[view.wanted.key] = told
+                return again(after=max(quiet, 1.0))
         if before not in {None, step.phase.value}:
             text = messages.step(step.phase.value, step.waiting_for)
             ctx.event(view.obj, "Normal", messages.ROTATION, text)

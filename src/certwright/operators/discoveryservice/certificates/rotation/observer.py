@@ -28,6 +28,11 @@ class Users:
 
     serials: Mapping[str, str] = field(default_factory=dict)
     """The serial number, in lower-case hexadecimal, that each of them has shown, by its name."""
+    bundles: Mapping[str, str] = field(default_factory=dict)
+    """The `contents.bundle_digest` of what each of them trusts, of those who tell, by its name.
+
+    Of others, the serial tells: clients get a certificate anew once their Secret has the bundle.
+    """
     complete: bool = False
     """Whether these are all there are, so that none may appear with an older certificate."""
 

@@ -19,7 +19,10 @@ from certwright.operators.discoveryservice.certificates.contents import (
     read_contents,
 )
 from certwright.operators.discoveryservice.certificates.decision import signer_of
-from certwright.operators.discoveryservice.certificates.rotation.observer import Observer
+from certwright.operators.discoveryservice.certificates.rotation.observer import (
+    Observer,
+    Users,
+)
 from certwright.operators.discoveryservice.certificates.wanted import issuer_of, secret_of
 from certwright.pki.certificates import Certificate
 from certwright.pki.rotation import Place
@@ -138,7 +141,7 @@ class PlaceView:
             trusts=contents.anchors if pair is not None else frozenset(),
             signer=signer,
             is_server=leaf.is_server,
-            proven=contents.issued_with == digest,
+            proven=contents.issued_with == digest or _all_trust(users, digest),
             shown=users is not None and users.complete and not late,
             lagging=tuple(late),
             trusts_for=self._age(name, "trusts", digest),
@@ -157,6 +160,13 @@ class PlaceView:
 
     def _age(self, place: str, aspect: str, value: str) -> timedelta:
         return self.ages.age(self.authority, place, aspect, value, self.now)
+
+
+def _all_trust(users: Users | None, digest: str) -> bool:
+    """Return whether all who use a certificate tell that they trust a bundle."""
+    if users is None or not users.serials:
+        return False
+    return all(users.bundles.get(name) == digest for name in users.serials)
 
 
 def _read(bundle: bytes) -> frozenset[str]:
