@@ -9,6 +9,7 @@ from base64 import b64decode, b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import Final
 
@@ -145,24 +146,34 @@ def certificate_of(secret: JsonObject) -> Key | None:
 
 
 def _read_pair(data: JsonObject, certificate: str, key: str) -> tuple[CertifiedKey | None, str]:
-    found = {}
-    for name in (certificate, key):
-        try:
-            found[name] = b64decode(data.get(name) or "", validate=True)
-        except (Base64Error, ValueError, TypeError):
-            return None, f"{name} is not base64"
-        if not found[name].strip():
+    held = [data.get(name) for name in (certificate, key)]
+    for name, value in zip((certificate, key), held, strict=True):
+        if not isinstance(value, str) or not value:
             return None, f"{name} is missing"
+    return _decode_pair(str(held[0]), str(held[1]))
+
+
+@lru_cache(maxsize=512)  # a pass reads what the last one has read, nearly always
+def _decode_pair(certificate: str, key: str) -> tuple[CertifiedKey | None, str]:
     try:
-        return read_pair(found[certificate], found[key]), ""
+        pair = read_pair(b64decode(certificate, validate=True), b64decode(key, validate=True))
+    except (Base64Error, ValueError):
+        return None, "tls.crt or tls.key is not base64"
     except pki.PkiError as error:
         return None, f"{error.reason}: {error}"
+    return pair, ""
 
 
 def _read_bundle(data: JsonObject) -> tuple[Certificate, ...]:
+    held = data.get(BUNDLE)
+    return _decode_bundle(held) if isinstance(held, str) else ()
+
+
+@lru_cache(maxsize=64)
+def _decode_bundle(text: str) -> tuple[Certificate, ...]:
     try:
-        return tuple(pki.read_bundle(b64decode(data.get(BUNDLE) or "", validate=True)))
-    except (pki.PkiError, Base64Error, ValueError, TypeError):
+        return tuple(pki.read_bundle(b64decode(text, validate=True)))
+    except (pki.PkiError, Base64Error, ValueError):
         return ()
 
 

@@ -198,6 +198,8 @@ class LeafPass:
         if judged.usable and not seen.wanted.renewed and schedule.is_in_window(seen.now):
             self._tools.tell_expiry(ctx, seen.obj, pair)
         sleep = schedule.sleep(seen.now, renewed=seen.wanted.renewed)
+        if _ends_with_issuer(seen):  # it is due when the authority is another
+            sleep = self._tools.settings.recheck
         return await self._tools.report_in_time(ctx, seen.obj, seen.wanted, found, sleep)
 
     async def _report_issued(self, ctx: Context, seen: Observed, pair: CertifiedKey) -> Outcome:

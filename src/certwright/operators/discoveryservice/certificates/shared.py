@@ -165,7 +165,9 @@ class PassTools:
             raise Conflict(f"Secret {place} was deleted a moment ago") from None
         if not is_controlled_by(live, obj):
             raise SecretNotOwned(place)
-        if live.get("type") != SECRET_TYPE:
+        if live.get("type") == SECRET_TYPE:
+            await ctx.confirm(live)  # so the cache holds it from now on
+        else:
             metadata = live["metadata"]
             await ctx.client.delete(
                 Secret, place, uid=metadata["uid"], resource_version=metadata["resourceVersion"]

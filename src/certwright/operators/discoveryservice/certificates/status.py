@@ -5,6 +5,7 @@ Times move only with what they are about, so the same findings give the same sta
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from certwright.api.discoveryservices import DEGRADED, NEEDS_RENEWAL, READY
@@ -13,6 +14,7 @@ from certwright.kube.conditions import conditions_of, merge_conditions
 from certwright.operators.discoveryservice.certificates import messages
 from certwright.operators.discoveryservice.certificates.schedule import Schedule
 from certwright.operators.discoveryservice.hashes import hash_of_certificate
+from certwright.pki.certificates import Certificate, write_certificates
 from certwright.pki.pairs import CertifiedKey
 from certwright.pki.rotation import RotationStep
 
@@ -78,11 +80,10 @@ def status_of(obj: JsonObject, found: Findings, now: datetime) -> JsonObject:
         "observedGeneration": generation,
     }
     if found.pair is not None:
-        certificate, _ = found.pair.write()
         status["notBefore"] = format_time(found.pair.validity.not_before)
         status["notAfter"] = format_time(found.pair.validity.not_after)
         status["serialNumber"] = found.pair.serial
-        status["certificateHash"] = hash_of_certificate(certificate)
+        status["certificateHash"] = _hash(found.pair.certificate)
     if found.deprecated:
         status["deprecatedFields"] = list(found.deprecated)
     if found.rotation is not None:
@@ -96,6 +97,11 @@ _OWN: Final = frozenset(
         "certificateHash", "deprecatedFields", "rotation",
     }
 )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)  # each pass asks, and the hash takes milliseconds
+def _hash(certificate: Certificate) -> str:
+    return hash_of_certificate(write_certificates(certificate))
 
 
 def _rotation(old: Any, found: Findings, now: datetime) -> JsonObject:

@@ -9,6 +9,7 @@
         assert (await certifying.pair("server")).serial
 """
 
+import asyncio
 from base64 import b64decode, b64encode
 from datetime import datetime, timedelta
 from typing import Any
@@ -25,7 +26,7 @@ from certwright.operators.discoveryservice.certificates.shared import Certificat
 from certwright.pki.certificates import Certificate, fingerprint
 from certwright.pki.pairs import CertifiedKey, read_pair
 from certwright.runtime import Channel, Operator
-from certwright.testkit import Calls, EmbeddedCluster
+from certwright.testkit import Calls, EmbeddedCluster, VirtualLoop
 
 DSC = DiscoveryServiceCertificate.resource
 CA = "marin3r-ca-cert-x"
@@ -249,7 +250,9 @@ class Certifying:
 
     def jump(self, **by: float) -> None:
         """Set the wall clock."""
-        self.cluster.clock.jump(timedelta(**by))
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualLoop)
+        loop.clock.jump(timedelta(**by))
 
 
 def writes(calls: Calls) -> list[str]:

@@ -1,6 +1,7 @@
 """When certificates are renewed: by their age, and because a user asks."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from tests.component.operators.discoveryservice.certificates.conftest import (
@@ -68,7 +69,8 @@ async def test_a_user_asks_for_a_renewal(certifying: Certifying) -> None:
 @pytest.mark.scenario("DS-15")
 @pytest.mark.parametrize("field", ["certificateRenewal", "certificateRenewalNotification"])
 async def test_what_is_not_renewed_expires(certifying: Certifying, field: str) -> None:
-    await certifying.create(validFor=100, **{field: {"enabled": False}})
+    spec: dict[str, Any] = {"validFor": 100, field: {"enabled": False}}
+    await certifying.create(**spec)
     await certifying.settle()
     first = await certifying.pair("c")
     left = (first.validity.not_after - certifying.now).total_seconds()

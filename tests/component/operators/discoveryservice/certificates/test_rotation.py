@@ -72,7 +72,7 @@ async def test_both_are_trusted_everywhere_before_anything_changes(certifying: C
         "ConfigMap default/marin3r-ca-bundle-x", "MutatingWebhookConfiguration marin3r-x",
     ]  # fmt: skip
     await _register(certifying, await certifying.secret(CA))
-    await certifying.advance(minutes=1)
+    await certifying.settle()
     assert await certifying.phase() == "Distributed"
 
 
