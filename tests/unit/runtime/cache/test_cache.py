@@ -235,6 +235,18 @@ async def test_a_write_reaches_every_store_it_belongs_into(
     assert len(everything) == len(here) == len(labelled) == len(meta) == 0
 
 
+async def test_a_write_reaches_the_store_of_its_type(
+    item: Any, cache: Cache, virtual_loop: VirtualLoop
+) -> None:
+    same = cache.store(Secret, fields="type=kubernetes.io/tls").store
+    other = cache.store(Secret, fields="type=Opaque").store
+    unlike = cache.store(Secret, fields="type!=Opaque").store
+    more = cache.store(Secret, fields="type=kubernetes.io/tls,metadata.name=a").store
+    obj = item("a", 7) | {"kind": "Secret", "type": "kubernetes.io/tls"}
+    cache.note_write(Secret, json.dumps(obj).encode())
+    assert [len(store) for store in (same, other, unlike, more)] == [1, 0, 0, 0]
+
+
 async def test_own_field_managers_stay_visible(
     server: Any, lines: Any, virtual_loop: VirtualLoop
 ) -> None:
