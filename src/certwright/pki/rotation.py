@@ -57,7 +57,7 @@ class RotationAction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TrustPlace:
     """Where authorities, and perhaps a certificate, are written for others to read.
 
     Authorities are named by any text that tells them apart, such as their fingerprint.
@@ -89,7 +89,7 @@ class Succession:
     """The one that will sign; empty if there is none yet."""
     trusted: frozenset[str]
     """All that places are to trust."""
-    places: tuple[Place, ...] = ()
+    places: tuple[TrustPlace, ...] = ()
     due: bool = False
     """Whether the signer is to be replaced."""
     ordered: RotationAction = RotationAction.NONE
@@ -202,7 +202,7 @@ class Rotation:
             return self._wait(phase, slow, lambda place: place.signed_for)
         return RotationStep(phase, RotationAction.RETIRE)
 
-    def _slow(self, places: Iterable[Place], age: "_Age") -> list[Place]:
+    def _slow(self, places: Iterable[TrustPlace], age: "_Age") -> list[TrustPlace]:
         """Return the places whose readers may not have what is written there."""
         return [
             place
@@ -210,7 +210,7 @@ class Rotation:
             if not self.has_spread(age(place), shown=place.shown and place.proven)
         ]
 
-    def _wait(self, phase: RotationPhase, slow: list[Place], age: "_Age") -> RotationStep:
+    def _wait(self, phase: RotationPhase, slow: list[TrustPlace], age: "_Age") -> RotationStep:
         names = tuple(name for place in slow for name in place.lagging or (place.name,))
         # Until all of them are old enough: each may be the last.
         after = max(self.propagation - age(place) for place in slow)
@@ -220,7 +220,7 @@ class Rotation:
         return RotationStep(phase, waiting_for=names, after=after)
 
 
-_Age = Callable[[Place], timedelta]
+_Age = Callable[[TrustPlace], timedelta]
 
 
 def _order(
@@ -231,7 +231,7 @@ def _order(
     return RotationStep(phase, given, waiting_for)
 
 
-def _names(places: Iterable[Place]) -> tuple[str, ...]:
+def _names(places: Iterable[TrustPlace]) -> tuple[str, ...]:
     return tuple(place.name for place in places)
 
 

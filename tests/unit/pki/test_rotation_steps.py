@@ -7,11 +7,11 @@ from datetime import timedelta
 import pytest
 
 from certwright.pki.rotation import (
-    Place,
     Rotation,
     RotationAction,
     RotationPhase,
     Succession,
+    TrustPlace,
 )
 
 MINUTE = timedelta(minutes=1)
@@ -20,13 +20,15 @@ OLD, NEW = "old", "new"
 LONG = timedelta(days=1)
 
 
-def place(name: str, *trusts: str, signer: str = OLD, server: bool = False) -> Place:
-    return Place(
+def place(name: str, *trusts: str, signer: str = OLD, server: bool = False) -> TrustPlace:
+    return TrustPlace(
         name, frozenset(trusts), signer, is_server=server, trusts_for=LONG, signed_for=LONG
     )
 
 
-def found(signer: str, *trusted: str, after: str = "", places: tuple[Place, ...]) -> Succession:
+def found(
+    signer: str, *trusted: str, after: str = "", places: tuple[TrustPlace, ...]
+) -> Succession:
     return Succession(signer, after, frozenset(trusted), places)
 
 
@@ -134,7 +136,7 @@ class World:
     def write(self, name: str, trusts: frozenset[str], signer: str) -> None:
         self.written.setdefault(name, []).append((self.clock, trusts, signer))
 
-    def place(self, name: str) -> Place:
+    def place(self, name: str) -> TrustPlace:
         versions = self.written[name]
         _, trusts, signer = versions[-1]
 
@@ -144,7 +146,7 @@ class World:
             )
             return self.clock - list(run)[-1][0]
 
-        return Place(
+        return TrustPlace(
             name, trusts, signer, is_server=name == "server", trusts_for=since(1),
             signed_for=since(2),
         )  # fmt: skip

@@ -36,6 +36,8 @@ from certwright.operators.certmanager.ibm.operator import (
 from certwright.operators.certmanager.library import BundleLibrary
 from certwright.operators.certmanager.operator import CertManagerSettings, certmanager_operator
 from certwright.operators.certmanager.source import BundleSource
+from certwright.operators.discoveryservice.certificates.operator import certificate_operator
+from certwright.operators.discoveryservice.certificates.shared import CertificateOperatorSettings
 from certwright.operators.discoveryservice.service.operator import service_operator
 from certwright.operators.discoveryservice.service.plane import ServiceDefaults
 from certwright.operators.managedresource.configuration import LoadedConfiguration
@@ -151,6 +153,7 @@ def discovery_services(options: ManagerOptions) -> Iterator[Declared]:
                 options.discovery_image or usual.image, options.envoy_image or usual.envoy_image
             )
         )
+        yield certificate_operator(CertificateOperatorSettings())
 
 
 async def bundle_library(client: Client, folder: Path | None, namespace: str) -> BundleLibrary:

@@ -7,16 +7,15 @@ from certwright.operators.discoveryservice.certificates.decision import IssueCau
 from certwright.operators.discoveryservice.certificates.status import Findings
 from certwright.runtime import Metrics
 
-PREFIX: Final = "certwright_discoveryservice_certificate"
-NOT_AFTER: Final = f"{PREFIX}_not_after_timestamp_seconds"
-NOT_BEFORE: Final = f"{PREFIX}_not_before_timestamp_seconds"
-READY: Final = f"{PREFIX}_ready"
-RENEWALS: Final = f"{PREFIX}_renewals_total"
+NOT_AFTER: Final = "certwright_discoveryservice_certificate_not_after_timestamp_seconds"
+NOT_BEFORE: Final = "certwright_discoveryservice_certificate_not_before_timestamp_seconds"
+READY: Final = "certwright_discoveryservice_certificate_ready"
+RENEWALS: Final = "certwright_discoveryservice_certificate_renewals_total"
 PHASE: Final = "certwright_discoveryservice_ca_rotation_phase"
 _LABELS: Final = ("namespace", "name")
 
 
-class CertificateMetrics:
+class IssuanceMetrics:
     """Keeps one series per certificate while it exists."""
 
     def __init__(self, metrics: Metrics) -> None:

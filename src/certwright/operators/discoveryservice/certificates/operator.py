@@ -20,7 +20,7 @@ from certwright.operators.discoveryservice.certificates.controller import (
     service_index,
 )
 from certwright.operators.discoveryservice.certificates.leaf import BY_SECRET
-from certwright.operators.discoveryservice.certificates.metrics import CertificateMetrics
+from certwright.operators.discoveryservice.certificates.metrics import IssuanceMetrics
 from certwright.operators.discoveryservice.certificates.rotation.authority import BY_ISSUER
 from certwright.operators.discoveryservice.certificates.rotation.places import SERVICE_LABELS
 from certwright.operators.discoveryservice.certificates.shared import (
@@ -44,7 +44,7 @@ def certificate_operator(settings: CertificateOperatorSettings) -> Operator:
     """Return what keeps DiscoveryServiceCertificates, and replaces their authorities."""
 
     def build(host: OperatorHost) -> Iterator[Part]:
-        controller = CertificateController(PassTools(settings, CertificateMetrics(host.metrics)))
+        controller = CertificateController(PassTools(settings, IssuanceMetrics(host.metrics)))
         yield Controller(
             _CERTIFICATES,
             controller.reconcile,

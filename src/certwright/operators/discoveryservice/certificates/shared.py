@@ -15,9 +15,9 @@ from certwright.operators.discoveryservice.certificates.contents import (
     is_controlled_by,
 )
 from certwright.operators.discoveryservice.certificates.decision import IssueCause
-from certwright.operators.discoveryservice.certificates.metrics import CertificateMetrics
+from certwright.operators.discoveryservice.certificates.metrics import IssuanceMetrics
 from certwright.operators.discoveryservice.certificates.profile import make_certificate
-from certwright.operators.discoveryservice.certificates.rotation.observer import Observer
+from certwright.operators.discoveryservice.certificates.rotation.observer import CertificateObserver
 from certwright.operators.discoveryservice.certificates.schedule import SPREAD, Schedule
 from certwright.operators.discoveryservice.certificates.status import Findings, status_of
 from certwright.operators.discoveryservice.certificates.wanted import WantedCertificate
@@ -41,7 +41,7 @@ class CertificateOperatorSettings:
     """Over which part of their window renewals are spread."""
     recheck: timedelta = timedelta(hours=1)
     """How often each certificate is looked at, in case the clock was set."""
-    observer: Observer | None = None
+    observer: CertificateObserver | None = None
     """Who knows what those have who use the certificates."""
     channels: tuple[Channel, ...] = field(default=())
     """What else wakes the controller, such as changes of what the observer knows."""
@@ -61,7 +61,7 @@ class PassTools:
     """What passes need besides a context."""
 
     settings: CertificateOperatorSettings
-    metrics: CertificateMetrics
+    metrics: IssuanceMetrics
     expiring: dict[Key, str] = field(default_factory=dict)
     """The serial of each certificate whose expiry was told."""
 
@@ -105,7 +105,7 @@ class PassTools:
         cause: IssueCause,
         detail: str = "",
     ) -> None:
-        """Tell of a certificate that was issued."""
+        """Record and count a certificate that was issued."""
         reason = messages.ISSUED if cause is IssueCause.FIRST else messages.RENEWED
         text = messages.issued(wanted.secret, pair.serial, cause, detail)
         ctx.event(obj, "Normal", reason, text)
@@ -113,13 +113,13 @@ class PassTools:
             self.metrics.renewed(cause)
 
     def tell_failed(self, ctx: Context, obj: JsonObject, reason: str, message: str) -> None:
-        """Tell that a certificate could not be issued, unless the status tells the same already."""
+        """Record that a certificate could not be issued, unless the status says so already."""
         before = find_condition(conditions_of(obj), READY)
         if before is None or (before.reason, before.message) != (reason, message):
             ctx.event(obj, "Warning", messages.ISSUE_FAILED, message)
 
     def tell_expiry(self, ctx: Context, obj: JsonObject, pair: CertifiedKey) -> None:
-        """Tell once that a certificate is about to expire and will not be renewed."""
+        """Record once that a certificate is about to expire and will not be renewed."""
         if self.expiring.get(key_of(obj)) != pair.serial:
             self.expiring[key_of(obj)] = pair.serial
             window = int(self.schedule(obj, pair).window.total_seconds())

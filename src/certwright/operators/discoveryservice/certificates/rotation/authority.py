@@ -60,12 +60,12 @@ from certwright.operators.discoveryservice.certificates.status import (
 from certwright.operators.discoveryservice.certificates.wanted import WantedCertificate
 from certwright.pki.pairs import CertifiedKey
 from certwright.pki.rotation import (
-    Place,
     Rotation,
     RotationAction,
     RotationPhase,
     RotationStep,
     Succession,
+    TrustPlace,
 )
 from certwright.runtime import Context, Outcome, again
 
@@ -153,7 +153,7 @@ class AuthorityPass:
 
     def _step(self, ctx: Context, view: AuthorityView) -> RotationStep:
         rotation = self._rotation(view)
-        places = self._places(ctx, view, view.leaves)
+        places = self._places(ctx, view)
         return rotation.step(self._succession(view, places))
 
     def _rotation(self, view: AuthorityView) -> Rotation:
@@ -163,7 +163,7 @@ class AuthorityPass:
             propagation = parse_duration(annotations[PROPAGATION])
         return Rotation(max(propagation, settings.soonest), view.wanted.lifetime, settings.soonest)
 
-    def _succession(self, view: AuthorityView, places: Iterable[Place]) -> Succession:
+    def _succession(self, view: AuthorityView, places: Iterable[TrustPlace]) -> Succession:
         contents = view.contents
         return Succession(
             signer=view.signer.fingerprint,
@@ -175,10 +175,10 @@ class AuthorityPass:
             observed=self._tools.settings.observer is not None,
         )
 
-    def _places(self, ctx: Context, view: AuthorityView, leaves: Iterable[Leaf]) -> list[Place]:
+    def _places(self, ctx: Context, view: AuthorityView) -> list[TrustPlace]:
         observer, key = self._tools.settings.observer, view.wanted.secret
         places = PlaceView(key, view.contents.bundle, self._ages, ctx.clock.monotonic(), observer)
-        found = [places.leaf_place(leaf) for leaf in leaves]
+        found = [places.leaf_place(leaf) for leaf in view.leaves]
         service = controller_name(view.obj, DiscoveryService.resource.kind)
         for kind in (ConfigMap, MutatingWebhookConfiguration):
             labelled = ctx.list(kind, labels=f"{INSTANCE}={service}") if service else ()

@@ -37,7 +37,7 @@ class Users:
     """Whether these are all there are, so that none may appear with an older certificate."""
 
 
-class Observer(Protocol):
+class CertificateObserver(Protocol):
     """Tells what is known of those who use certificates. Must answer at once, from memory."""
 
     def users(self, secret: Key) -> Users:

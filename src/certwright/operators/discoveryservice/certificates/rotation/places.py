@@ -20,12 +20,12 @@ from certwright.operators.discoveryservice.certificates.contents import (
 )
 from certwright.operators.discoveryservice.certificates.decision import signer_of
 from certwright.operators.discoveryservice.certificates.rotation.observer import (
-    Observer,
+    CertificateObserver,
     Users,
 )
 from certwright.operators.discoveryservice.certificates.wanted import issuer_of, secret_of
 from certwright.pki.certificates import Certificate
-from certwright.pki.rotation import Place
+from certwright.pki.rotation import TrustPlace
 
 INSTANCE: Final = "app.kubernetes.io/instance"
 """Label of the objects of a DiscoveryService: its name."""
@@ -124,9 +124,9 @@ class PlaceView:
     """All authorities that may have signed something."""
     ages: PlaceAges
     now: float
-    observer: Observer | None = None
+    observer: CertificateObserver | None = None
 
-    def leaf_place(self, leaf: Leaf) -> Place:
+    def leaf_place(self, leaf: Leaf) -> TrustPlace:
         """Return what is known of the Secret of a certificate."""
         name, contents = f"Secret {leaf.key}", leaf.contents
         pair = contents.pair
@@ -136,7 +136,7 @@ class PlaceView:
         late = [] if users is None or pair is None else [
             one for one, serial in sorted(users.serials.items()) if serial != pair.serial
         ]  # fmt: skip
-        return Place(
+        return TrustPlace(
             name=name,
             trusts=contents.anchors if pair is not None else frozenset(),
             signer=signer,
@@ -148,13 +148,13 @@ class PlaceView:
             signed_for=self._age(name, "signer", signer),
         )
 
-    def bundle_place(self, place: BundlePlace) -> Place:
+    def bundle_place(self, place: BundlePlace) -> TrustPlace:
         """Return what is known of a place that holds authorities alone.
 
         Its readers are not known. That of a webhook configuration is the API server itself.
         """
         age = self._age(place.name, "trusts", ",".join(sorted(place.trusts)))
-        return Place(
+        return TrustPlace(
             place.name, place.trusts, proven=True, shown=True, trusts_for=age, signed_for=age
         )
 
