@@ -38,7 +38,7 @@ ORDER: Final = f"{GROUP}/rotation"
 
 
 @dataclass(frozen=True, slots=True)
-class SecretContents:
+class HeldContents:
     """What the Secret of a certificate holds. What cannot be read is missing, and named."""
 
     pair: CertifiedKey | None
@@ -58,7 +58,7 @@ class SecretContents:
         return fingerprints(self.bundle)
 
 
-def read_contents(secret: JsonObject) -> SecretContents:
+def read_contents(secret: JsonObject) -> HeldContents:
     """Read a Secret; nothing that it may hold raises."""
     data = secret.get("data")
     data = data if isinstance(data, dict) else {}
@@ -66,7 +66,7 @@ def read_contents(secret: JsonObject) -> SecretContents:
     pair, problem = _read_pair(data, CERTIFICATE, KEY)
     successor, _ = _read_pair(data, NEXT_CERTIFICATE, NEXT_KEY)
     order = annotations.get(ORDER, "")
-    return SecretContents(
+    return HeldContents(
         pair=pair,
         problem=problem,
         bundle=_read_bundle(data),

@@ -7,7 +7,7 @@ from enum import StrEnum
 from certwright import pki
 from certwright.api.discoverydefaults import client_identity
 from certwright.operators.discoveryservice.certificates.contents import (
-    SecretContents,
+    HeldContents,
     bundle_digest,
 )
 from certwright.operators.discoveryservice.certificates.profile import (
@@ -70,7 +70,7 @@ class UsableIssuer:
         return client_identity(self.service, wanted.key.namespace) if self.service else ""
 
 
-def usable_issuer(contents: SecretContents, now: datetime) -> UsableIssuer:
+def usable_issuer(contents: HeldContents, now: datetime) -> UsableIssuer:
     """Return an authority if it can sign now; `IssuerUnusable` if not."""
     pair = contents.pair
     if pair is None:
@@ -104,7 +104,7 @@ class Judged:
 
 def judge(
     wanted: WantedCertificate,
-    held: SecretContents,
+    held: HeldContents,
     issuer: UsableIssuer | None,
     now: datetime,
 ) -> Judged:
@@ -141,7 +141,7 @@ def is_left_alone(wanted: WantedCertificate, cause: IssueCause) -> bool:
     return not wanted.renewed and cause in {IssueCause.EXPIRED, IssueCause.NOT_YET_VALID}
 
 
-def needs_bundle(held: SecretContents, issuer: UsableIssuer | None) -> bool:
+def needs_bundle(held: HeldContents, issuer: UsableIssuer | None) -> bool:
     """Return whether the authorities beside a certificate are not those of its issuer."""
     if issuer is None:
         pair = held.pair
@@ -150,7 +150,7 @@ def needs_bundle(held: SecretContents, issuer: UsableIssuer | None) -> bool:
 
 
 def _distrust(
-    wanted: WantedCertificate, held: SecretContents, issuer: UsableIssuer | None, now: datetime
+    wanted: WantedCertificate, held: HeldContents, issuer: UsableIssuer | None, now: datetime
 ) -> str | None:
     """Return why a certificate does not lead to an authority that is trusted."""
     assert held.pair is not None
@@ -176,7 +176,7 @@ def _difference(wanted: WantedCertificate, pair: CertifiedKey, issuer: UsableIss
 
 
 def _order(
-    wanted: WantedCertificate, held: SecretContents, issuer: UsableIssuer
+    wanted: WantedCertificate, held: HeldContents, issuer: UsableIssuer
 ) -> IssueCause | None:
     """Return why the rotation of the authority wants the certificate to be issued anew."""
     assert held.pair is not None

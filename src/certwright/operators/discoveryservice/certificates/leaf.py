@@ -12,7 +12,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     ISSUED,
     ISSUED_WITH,
     SECRET_TYPE,
-    SecretContents,
+    HeldContents,
     bundle_data,
     bundle_digest,
     certificate_of,
@@ -50,14 +50,14 @@ CLOCK_PERIOD: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class LeafView:
     """What one pass goes by."""
 
     obj: JsonObject
     wanted: WantedCertificate
     now: datetime
     secret: JsonObject | None
-    held: SecretContents | None
+    held: HeldContents | None
     issuer: UsableIssuer | None
     fault: IssuerUnusable | None
     """Why there is no issuer, if there should be one."""
@@ -102,7 +102,7 @@ class LeafPass:
         self._tools.tell_issued(ctx, obj, wanted, pair, cause, judged.detail)
         return await self._report_issued(ctx, seen, pair)
 
-    def _observe(self, ctx: Context, obj: JsonObject, wanted: WantedCertificate) -> Observed:
+    def _observe(self, ctx: Context, obj: JsonObject, wanted: WantedCertificate) -> LeafView:
         now = ctx.clock.now()
         issuer, fault = None, None
         try:
@@ -113,9 +113,9 @@ class LeafPass:
         if secret is not None and not is_controlled_by(secret, obj):
             raise SecretNotOwned(wanted.secret)
         held = read_contents(secret) if secret is not None else None
-        return Observed(obj, wanted, now, secret, held, issuer, fault)
+        return LeafView(obj, wanted, now, secret, held, issuer, fault)
 
-    def _cause(self, seen: Observed, judged: Judged) -> IssueCause | None:
+    def _cause(self, seen: LeafView, judged: Judged) -> IssueCause | None:
         """Return why the certificate is issued now; None if it is not."""
         if seen.held is None or seen.held.pair is None:
             return judged.cause
@@ -130,21 +130,21 @@ class LeafPass:
         due = seen.wanted.renewed and schedule.is_due(seen.now) and not _ends_with_issuer(seen)
         return IssueCause.AGE if due else None
 
-    def _is_own_announcement(self, seen: Observed) -> bool:
+    def _is_own_announcement(self, seen: LeafView) -> bool:
         """Return whether the condition was set by a pass that did not come to its end."""
         assert seen.held is not None
         assert seen.held.pair is not None
         schedule = Schedule(seen.held.pair.validity)
         return seen.wanted.renewed and schedule.is_in_window(seen.now)
 
-    async def _announce(self, ctx: Context, seen: Observed) -> None:
+    async def _announce(self, ctx: Context, seen: LeafView) -> None:
         """Set the condition CertificateNeedsRenewal, as others may watch for it."""
         assert seen.held is not None
         assert seen.held.pair is not None
         if not requested(seen.obj):
             await self._tools.announce(ctx, seen.obj, seen.wanted, seen.held.pair)
 
-    async def _issue(self, ctx: Context, seen: Observed) -> CertifiedKey:
+    async def _issue(self, ctx: Context, seen: LeafView) -> CertifiedKey:
         """Make a certificate and write it; raise `PkiError` if the issuer cannot sign it."""
         wanted, issuer = seen.wanted, seen.issuer
         if wanted.issuer is not None:
@@ -171,7 +171,7 @@ class LeafPass:
             await self._tools.clear_place(ctx, seen.obj, wanted.secret)
         return pair
 
-    async def _restore_bundle(self, ctx: Context, seen: Observed) -> None:
+    async def _restore_bundle(self, ctx: Context, seen: LeafView) -> None:
         """Write the authorities of the issuer beside the certificate."""
         held, secret = seen.held, seen.secret
         if held is None or held.pair is None or secret is None or seen.fault is not None:
@@ -181,7 +181,7 @@ class LeafPass:
         bundle = seen.issuer.bundle if seen.issuer is not None else (held.pair.certificate,)
         await ctx.patch(secret, {"data": bundle_data(bundle)})
 
-    async def _report(self, ctx: Context, seen: Observed, judged: Judged) -> Outcome:
+    async def _report(self, ctx: Context, seen: LeafView, judged: Judged) -> Outcome:
         """Write the status of a certificate that stays."""
         assert seen.held is not None
         pair = seen.held.pair
@@ -202,14 +202,14 @@ class LeafPass:
             sleep = self._tools.settings.recheck
         return await self._tools.report_in_time(ctx, seen.obj, seen.wanted, found, sleep)
 
-    async def _report_issued(self, ctx: Context, seen: Observed, pair: CertifiedKey) -> Outcome:
+    async def _report_issued(self, ctx: Context, seen: LeafView, pair: CertifiedKey) -> Outcome:
         found = Findings(pair, ready=True, message=messages.ready())
         schedule = self._tools.schedule(seen.obj, pair)
         sleep = schedule.sleep(ctx.clock.now(), renewed=seen.wanted.renewed)
         return await self._tools.report_in_time(ctx, seen.obj, seen.wanted, found, sleep)
 
     async def _report_fault(
-        self, ctx: Context, seen: Observed, judged: Judged, fault: IssuerUnusable
+        self, ctx: Context, seen: LeafView, judged: Judged, fault: IssuerUnusable
     ) -> Outcome:
         """Report that the certificate should be issued, and why it cannot be."""
         issuer = seen.wanted.issuer
@@ -246,14 +246,14 @@ def _issuer(ctx: Context, wanted: WantedCertificate, now: datetime) -> UsableIss
     return usable_issuer(contents, now)
 
 
-def _ends_with_issuer(seen: Observed) -> bool:
+def _ends_with_issuer(seen: LeafView) -> bool:
     """Return whether a new certificate could not last longer than the one there is."""
     if seen.issuer is None or seen.held is None or seen.held.pair is None:
         return False
     return seen.held.pair.validity.not_after >= seen.issuer.pair.validity.not_after
 
 
-def _comes(ctx: Context, seen: Observed) -> bool:
+def _comes(ctx: Context, seen: LeafView) -> bool:
     """Return whether the authority is missing because it is about to be made."""
     assert seen.fault is not None
     missing = seen.fault.fault is IssuerFault.MISSING
@@ -261,7 +261,7 @@ def _comes(ctx: Context, seen: Observed) -> bool:
     return missing and bool(ctx.indexed(kind, BY_SECRET, seen.wanted.issuer))
 
 
-def _judged(seen: Observed) -> Judged:
+def _judged(seen: LeafView) -> Judged:
     if seen.held is None:
         return Judged(IssueCause.FIRST)
     return judge(seen.wanted, seen.held, seen.issuer, seen.now)

@@ -23,7 +23,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     ISSUED,
     SECRET_TYPE,
     SERVICE,
-    SecretContents,
+    HeldContents,
     bundle_data,
     controller_name,
     fingerprints,
@@ -86,7 +86,7 @@ class AuthorityView:
     obj: JsonObject
     wanted: WantedCertificate
     secret: JsonObject
-    contents: SecretContents
+    contents: HeldContents
     signer: CertifiedKey
     leaves: list[Leaf]
     now: datetime

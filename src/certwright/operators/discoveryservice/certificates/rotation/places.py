@@ -12,7 +12,7 @@ from certwright import pki
 from certwright.kube import JsonObject, Key, key_of
 from certwright.operators.discoveryservice.certificates.contents import (
     BUNDLE,
-    SecretContents,
+    HeldContents,
     bundle_digest,
     fingerprints,
     is_controlled_by,
@@ -42,7 +42,7 @@ class Leaf:
 
     certificate: JsonObject
     secret: JsonObject
-    contents: SecretContents
+    contents: HeldContents
     is_server: bool
 
     @property

@@ -12,7 +12,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     ISSUED,
     NO_NEXT,
     ORDER,
-    SecretContents,
+    HeldContents,
     bundle_data,
     fingerprints,
     next_data,
@@ -34,7 +34,7 @@ class AuthorityLost(Exception):
     """The authority cannot be used any more, so it cannot be replaced in order."""
 
 
-def check_usable(contents: SecretContents, now: datetime) -> CertifiedKey:
+def check_usable(contents: HeldContents, now: datetime) -> CertifiedKey:
     """Return the authority of a Secret; `AuthorityLost` if it cannot sign any more."""
     pair = contents.pair
     if pair is None:
@@ -90,7 +90,10 @@ def first_change(pair: CertifiedKey, others: Iterable[Certificate], emergency: s
 
 
 def step_change(
-    action: RotationAction, signer: CertifiedKey, contents: SecretContents, new: CertifiedKey | None
+    action: RotationAction,
+    signer: CertifiedKey,
+    contents: HeldContents,
+    new: CertifiedKey | None,
 ) -> SecretChange:
     """Return what carries out a step."""
     match action:
@@ -108,7 +111,7 @@ def step_change(
             return SecretChange({}, {ORDER: action.value})
 
 
-def trusted_by(contents: SecretContents, signer: CertifiedKey) -> tuple[Certificate, ...]:
+def trusted_by(contents: HeldContents, signer: CertifiedKey) -> tuple[Certificate, ...]:
     """Return the bundle of an authority's Secret, with what it must hold."""
     needed = [signer.certificate, *([contents.next.certificate] if contents.next else [])]
     return tuple(dict.fromkeys([*contents.bundle, *needed]))
