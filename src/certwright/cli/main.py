@@ -15,6 +15,7 @@ from certwright.cli.apply import command as apply
 from certwright.cli.bundle import command as bundle
 from certwright.cli.cert import command as cert
 from certwright.cli.certmanager import command as certmanager
+from certwright.cli.discoveryservice import command as discoveryservice
 from certwright.cli.ds import command as ds
 from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
@@ -41,8 +42,8 @@ app = typer.Typer(
 
 for command in (
     up, run, crds, rbac, apply, inventory, mr, rollout,
-    resourcemanager, manager, gc, unique, cert, certmanager, ds, bundle, xds, conformance,
-    alerts,
+    resourcemanager, manager, gc, unique, cert, certmanager, ds, discoveryservice, bundle, xds,
+    conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 

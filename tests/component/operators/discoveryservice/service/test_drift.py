@@ -21,6 +21,10 @@ async def test_every_object_that_is_deleted_returns(serving: Serving) -> None:
     await serving.served("a")
     for kind, name in OBJECTS:
         await serving.cluster.delete(kind, name)
+        await serving.advance(2)
+        assert await serving.find(kind, name) is not None, name
+    for kind, name in OBJECTS:
+        await serving.cluster.delete(kind, name)
     await serving.advance(10)
     missing = [name for kind, name in OBJECTS if await serving.find(kind, name) is None]
     assert not missing

@@ -1,0 +1,83 @@
+"""The command line of ``certwright discovery-service``: flags of marin3r, of both its eras."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from certwright.cli.options import Context, Kubeconfig, examples
+
+commands = typer.Typer(rich_markup_mode=None)
+
+
+@commands.command(
+    "discovery-service",
+    short_help="Run the control plane of a DiscoveryService, as its Deployment does.",
+    epilog=examples(
+        "certwright discovery-service --name instance --schema envoy.pb \\",
+        "    --server-certificate-path ./server --ca-certificate-path ./ca",
+    ),
+)
+def discovery_service(
+    name: Annotated[str, typer.Option(metavar="NAME", help="Of the DiscoveryService.")],
+    server_certificate_path: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder with tls.crt and tls.key.")
+    ] = Path("/etc/marin3r/tls/server"),
+    ca_certificate_path: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder with tls.crt, the authorities of clients.")
+    ] = Path("/etc/marin3r/tls/ca"),
+    client_certificate_path: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Accepted, and not needed.", hidden=True)
+    ] = None,
+    xdss_port: Annotated[int, typer.Option(metavar="PORT", help="Where Envoys connect.")] = 18000,
+    webhook_port: Annotated[
+        int, typer.Option(metavar="PORT", help="Where reviews are answered.")
+    ] = 8443,
+    metrics_address: Annotated[
+        str,
+        typer.Option(
+            "--metrics-bind-address", "--metrics-addr", metavar="ADDRESS", help="Metrics."
+        ),
+    ] = ":8383",
+    probe_address: Annotated[
+        str, typer.Option("--health-probe-bind-address", metavar="ADDRESS", help="Probes.")
+    ] = ":8384",
+    envoy_image: Annotated[
+        str | None, typer.Option(metavar="IMAGE", help="Of sidecars whose Pods name none.")
+    ] = None,
+    image: Annotated[str, typer.Option(metavar="IMAGE", help="Of shutdown managers.")] = "",
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Messages of Envoy: see xds schema. Default: CERTWRIGHT_XDS_SCHEMA, or an Envoy.",
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Log more.")] = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Serve Envoys and inject sidecars until a signal ends it.
+
+    Flags are those of marin3r's discovery service. All replicas serve; the one that holds the Lease
+    writes.
+    """
+    from certwright.cli.discoveryservice.process import ProcessSettings, run_discovery_service
+
+    del client_certificate_path
+    run_discovery_service(
+        ProcessSettings(
+            name=name,
+            server_directory=server_certificate_path,
+            ca_directory=ca_certificate_path,
+            xds_port=xdss_port,
+            webhook_port=webhook_port,
+            addresses=(metrics_address, probe_address),
+            envoy_image=envoy_image,
+            image=image,
+            schema=schema,
+            debug=debug,
+            kubeconfig=kubeconfig,
+            context=context,
+        )
+    )

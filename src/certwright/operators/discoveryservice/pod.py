@@ -1,0 +1,78 @@
+"""What runs in the pods of a control plane: the discovery server, its configuration, the webhook.
+
+All pods serve; the one that holds the Lease writes revisions and statuses. Certificates are read
+from the mounted Secrets and swapped while connections stay.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
+from certwright.operators.discoveryservice.config.operator import config_operator
+from certwright.operators.discoveryservice.config.review import config_webhook
+from certwright.operators.discoveryservice.injection.annotations import SidecarDefaults
+from certwright.operators.discoveryservice.injection.review import injection_handler
+from certwright.runtime import ListenAddress, Operator, OperatorHost, Part
+from certwright.tls.directory import CertificateDirectory, DirectoryFollower
+from certwright.tls.server import ServingCertificate
+from certwright.webhook.operator import webhook_operator
+from certwright.xds.metrics import XdsMetrics
+from certwright.xds.schema.schema import MessageSchema
+from certwright.xds.server import XdsServer, xds_profile
+from certwright.xds.store import SnapshotStore
+
+
+@dataclass(frozen=True, slots=True)
+class PodSettings:
+    """What a pod is told on its command line."""
+
+    sidecars: SidecarDefaults
+    namespace: str
+    """Where it runs; Pods there are not injected."""
+    server_directory: Path
+    """With ``tls.crt`` and ``tls.key``."""
+    ca_directory: Path
+    """With the authorities of clients in ``tls.crt``."""
+    xds: ListenAddress
+    webhook: ListenAddress
+
+
+def pod_operators(settings: PodSettings, schema: MessageSchema) -> list[Operator]:
+    """Return what a pod runs."""
+    return [xds_operator(settings, schema), review_operator(settings, schema)]
+
+
+def xds_operator(settings: PodSettings, schema: MessageSchema) -> Operator:
+    """Return the discovery server and what publishes EnvoyConfigs to it."""
+
+    def build(host: OperatorHost) -> Iterator[Part]:
+        metrics, snapshots = XdsMetrics(host.metrics), SnapshotStore()
+        certificate = ServingCertificate(host.clock, metrics, xds_profile())
+        server = XdsServer(
+            snapshots,
+            certificate,
+            settings.xds,
+            metrics=metrics,
+            clock=host.clock,
+            rng=host.rng,
+        )
+        # Absolute: other paths are looked for in the folder of the certificate.
+        authority = settings.ca_directory.absolute() / "tls.crt"
+        source = CertificateDirectory(settings.server_directory, client_authority=str(authority))
+        yield DirectoryFollower(source, certificate)
+        yield server
+        yield from config_operator(schema, snapshots, server.connections).build(host)
+
+    return Operator("xds", build, kinds=[EnvoyConfig, EnvoyConfigRevision])
+
+
+def review_operator(settings: PodSettings, schema: MessageSchema) -> Operator:
+    """Return the server of reviews: Pods are injected, EnvoyConfigs are checked."""
+    handlers = [
+        injection_handler(settings.sidecars, namespace=settings.namespace),
+        config_webhook(lambda: schema),
+    ]
+    return webhook_operator(
+        handlers, CertificateDirectory(settings.server_directory), settings.webhook
+    )
