@@ -49,6 +49,7 @@ def test_envoy_authenticates_the_server() -> None:
     assert trusted["validation_context_sds_secret_config"]["name"] == "xds_server_ca"
 
 
+@pytest.mark.scenario("DS-10")
 @pytest.mark.parametrize("sds_file", SdsFile)
 def test_files_of_secrets_exist_and_are_called_as_in_the_config(sds_file: SdsFile) -> None:
     files = read(Bootstrap(HOST, sds_file=sds_file))
