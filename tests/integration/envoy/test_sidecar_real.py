@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.integration.envoy.test_discovery_real import KEY, cluster, write_client
+from tests.integration.envoy.test_discovery_real import KEY, cluster
+from tests.support.envoy.discovery import write_client
 from tests.support.envoy.filexds import require_envoy
 from tests.support.xds.client import Served
 
