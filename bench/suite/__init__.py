@@ -18,6 +18,7 @@ from bench.suite import (
     memory,
     pipeline,
     pki,
+    rollout,
     simulation,
     status_writes,
     webhook,
@@ -41,4 +42,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "issuing": issuing.run,
     "webhook": webhook.run,
     "install": install.run,
+    "rollout": rollout.run,
 }
