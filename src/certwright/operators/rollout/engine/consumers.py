@@ -1,8 +1,8 @@
 """Who consumes what: policies of workloads, and from a source to the workloads that consume it."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from typing import Final
+from functools import lru_cache, partial
+from typing import Final, TypeAlias
 
 from certwright.operators.rollout.engine.sources import ANY_NAME
 from certwright.operators.rollout.engine.views import read_workload
@@ -13,6 +13,10 @@ from certwright.runtime.cache.entries import IndexFunction
 
 CONSUMED: Final = "consumed"
 """The index from what is consumed to workloads."""
+RECENT: Final = 512
+"""How many workloads are remembered as they were read last."""
+
+Policies: TypeAlias = tuple[tuple[Dialect, RolloutPolicy], ...]
 
 
 class Consumers:
@@ -21,20 +25,17 @@ class Consumers:
     def __init__(self, dialects: Sequence[Dialect]) -> None:
         self._dialects = tuple(dialects)
         self.stores: dict[WorkloadKind, Store] = {}
+        self.read = lru_cache(maxsize=RECENT)(self._read)
+        """Returns the workload of an entry, with its policy in each dialect that has one.
 
-    def policy(
-        self, workload: Workload, namespace: NamespaceFacts | None = None
-    ) -> RolloutPolicy | None:
-        """Return the policy of the first dialect that has one; None if it is not to be restarted.
-
-        Without *namespace* it does not count which namespaces a dialect covers.
+        Raises `BadObject` if it cannot be read. A change is looked at several times in a row: by
+        the index, by what it releases, and by the pass that it wakes.
         """
-        for dialect in self._dialects:
-            if namespace is not None and not dialect.covers(namespace):
-                continue
-            if (policy := dialect.policy(workload)) is not None:
-                return policy if policy.enabled else None
-        return None
+
+    def _read(self, kind: WorkloadKind, entry: Entry) -> tuple[Workload, Policies]:
+        workload = read_workload(kind, entry.obj())
+        asked = ((dialect, dialect.policy(workload)) for dialect in self._dialects)
+        return workload, tuple((dialect, policy) for dialect, policy in asked if policy is not None)
 
     def index(self, kind: WorkloadKind) -> IndexFunction:
         """Return the function that finds what an object of a kind consumes."""
@@ -45,7 +46,7 @@ class Consumers:
 
     def _policy_of(self, kind: WorkloadKind, entry: Entry) -> RolloutPolicy | None:
         try:
-            return self.policy(read_workload(kind, entry.obj()))
+            return chosen(self.read(kind, entry)[1])
         except BadObject:
             return None
 
@@ -80,6 +81,17 @@ class Consumers:
             return ()
         after = () if new is None else self._consumed(kind, new)
         return set(self._consumed(kind, old)) - set(after)
+
+
+def chosen(policies: Policies, namespace: NamespaceFacts | None = None) -> RolloutPolicy | None:
+    """Return the policy of the first dialect; None if a workload is not to be restarted.
+
+    Without *namespace* it does not count which namespaces a dialect covers.
+    """
+    for dialect, policy in policies:
+        if namespace is None or dialect.covers(namespace):
+            return policy if policy.enabled else None
+    return None
 
 
 def sources_of(policy: RolloutPolicy | None) -> list[SourceRef]:

@@ -18,7 +18,7 @@ from certwright.operators.rollout.decision.restraint import (
     RestartWait,
     obstacles,
 )
-from certwright.operators.rollout.engine.consumers import Consumers
+from certwright.operators.rollout.engine.consumers import Consumers, chosen
 from certwright.operators.rollout.engine.jobs import instantiate
 from certwright.operators.rollout.engine.metrics import RolloutMetrics
 from certwright.operators.rollout.engine.patches import (
@@ -37,9 +37,9 @@ from certwright.operators.rollout.engine.reporter import RolloutReporter, Worklo
 from certwright.operators.rollout.engine.settings import RolloutSettings
 from certwright.operators.rollout.engine.sources import SourceStores
 from certwright.operators.rollout.engine.surroundings import RolloutSurroundings
-from certwright.operators.rollout.engine.views import RESOURCES, read_workload
-from certwright.operators.rollout.policy import RestartMode, RolloutPolicy
-from certwright.operators.rollout.workload import Workload, WorkloadKind, WorkloadRef
+from certwright.operators.rollout.engine.views import RESOURCES, identity_of
+from certwright.operators.rollout.policy import RestartMode
+from certwright.operators.rollout.workload import WorkloadKind, WorkloadRef
 from certwright.runtime import DONE, WAIT, Context, Outcome, again
 
 LIMIT_SECONDS: Final = 30.0
@@ -99,13 +99,15 @@ class RolloutController:
         """Make one pass over the workload at a key."""
         await self._sources.ready()
         await self._surroundings.ready()
-        obj = ctx.get(RESOURCES[self._kind], key)
-        workload = None if obj is None else read_workload(self._kind, obj)
-        policy = self._policy(workload)
-        if obj is None or workload is None or policy is None:
+        entry = ctx.store(RESOURCES[self._kind]).get(key)
+        workload, policies = (
+            (None, ()) if entry is None else self._consumers.read(self._kind, entry)
+        )
+        policy = chosen(policies, self._surroundings.namespace(key.namespace))
+        if workload is None or workload.deleting or policy is None:
             self._forget(WorkloadRef(self._kind, key))
             return DONE
-        now = WorkloadPass(ctx, obj, workload, policy, ctx.clock.now())
+        now = WorkloadPass(ctx, identity_of(workload), workload, policy, ctx.clock.now())
         self._observe(now)
         found = compare(workload, policy, await self._sources.present(policy), self._sources.key)
         if (until := _paused_until(now)) is not None and until <= now.now:
@@ -119,12 +121,6 @@ class RolloutController:
         return await self._restart(now, found)
 
     # Deciding
-
-    def _policy(self, workload: Workload | None) -> RolloutPolicy | None:
-        if workload is None or workload.deleting:
-            return None
-        namespace = self._surroundings.namespace(workload.ref.key.namespace)
-        return self._consumers.policy(workload, namespace)
 
     def _observe(self, now: WorkloadPass) -> None:
         """Take note of how far a workload is, and tell what is wrong with it."""

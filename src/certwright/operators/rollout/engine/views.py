@@ -187,6 +187,21 @@ def read_workload(kind: WorkloadKind, obj: JsonObject) -> Workload:
     )
 
 
+def identity_of(workload: Workload) -> JsonObject:
+    """Return as much of the object of a workload as names it, in the state that was read."""
+    key = workload.ref.key
+    return {
+        "apiVersion": workload.api_version,
+        "kind": workload.ref.kind.value,
+        "metadata": {
+            "namespace": key.namespace,
+            "name": key.name,
+            "uid": workload.uid,
+            "resourceVersion": workload.resource_version,
+        },
+    }
+
+
 def progress_of(kind: WorkloadKind, obj: JsonObject) -> RolloutProgress:
     """Return how far the pods of a workload are. One without a status is at rest."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
