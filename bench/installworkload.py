@@ -176,6 +176,12 @@ async def available(world: InstallWorld, version: str) -> None:
             await asyncio.sleep(0.1)
 
 
+async def recovered(world: InstallWorld, version: str) -> None:
+    """Return when the pods of a version run, and the status says that it works."""
+    await runs(world, version)
+    await available(world, version)
+
+
 def _works(obj: JsonObject, version: str) -> bool:
     status = obj.get("status") or {}
     conditions = {one["type"]: one["status"] for one in status.get("conditions") or ()}

@@ -4,6 +4,7 @@ import asyncio
 import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from bench.installworkload import (
     CMD,
@@ -21,6 +22,7 @@ from bench.installworkload import (
     operator_task,
     phase,
     probed,
+    recovered,
     request,
     runs,
     touch,
@@ -111,7 +113,7 @@ async def _ours(world: InstallWorld, *, long: bool) -> InstallLife:
 async def _long_parts(world: InstallWorld, program: Program, life: InstallLife) -> None:
     obj = await world.client.get(CMD, Key("", "cluster"))
     refs = [ObjectRef.parse(text) for text in obj["status"]["inventory"]]
-    life.repairs = await disturb_installation(world.client, refs)
+    life.repairs = await disturb_installation(world.client, refs, partial(recovered, world, NEXT))
     await at_rest(program)
     life.rss = max(life.rss, program.rss())
     before = program.rss()
@@ -138,7 +140,8 @@ def _result(lives: dict[str, list[InstallLife]], work: Difference, count: int) -
         "its custom resource is created, touched and changed; its processor time is taken until it "
         "is at rest after it found that certificates can be issued. Calls are those of the subject "
         "in the API server's audit log, the Lease of the election aside; dry runs and events are "
-        "not among the writes and are shown with them.",
+        "not among the writes and are shown with them. Each object is disturbed when cert-manager "
+        "works again after the one before: a registration stays away while no webhook answers.",
         {name: _figures(of) for name, of in lives.items()},
         _bars(lives, work),
         count,

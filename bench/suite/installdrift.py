@@ -2,7 +2,7 @@
 
 import asyncio
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,8 +107,14 @@ class InstallRepairs(Repairs):
     """Registrations that were seen without a CA."""
 
 
-async def disturb_installation(client: Client, refs: Iterable[ObjectRef]) -> InstallRepairs:
-    """Edit, add to and delete each object, one after the other; namespaces are left alone."""
+async def disturb_installation(
+    client: Client, refs: Iterable[ObjectRef], works: Callable[[], Awaitable[None]]
+) -> InstallRepairs:
+    """Edit, add to and delete each object, one after the other; namespaces are left alone.
+
+    *works* waits until certificates can be issued again: while the webhook does not answer, a
+    registration that is gone stays away on purpose, for it would block writes.
+    """
     repairs, watcher, cache = InstallRepairs(), ObjectWatcher(), Cache(client)
     chosen = [ref for ref in refs if ref.kind in DISTURBANCES]
     kinds = {ref.gvk: await client.discovery.resource_for(ref.gvk) for ref in chosen}
@@ -129,6 +135,7 @@ async def disturb_installation(client: Client, refs: Iterable[ObjectRef]) -> Ins
             for ref in chosen:
                 if number == 1 and DISTURBANCES[ref.kind][1] is _nothing:
                     continue
+                await works()
                 place = ObjectPlace(kinds[ref.gvk], ref.key)
                 seconds = await _lasts(client, watcher, place, number)
                 if seconds is None:
