@@ -70,6 +70,9 @@ class Rules:
     """Prefixes of labels that are removed wherever they are not wanted."""
     drop_annotations: tuple[str, ...] = ()
     """Prefixes of annotations that are removed wherever they are no longer wanted."""
+    created_as: Callable[[JsonObject], JsonObject] | None = None
+    """What a kept object is created as, asked for at that moment: as declared, with fields that
+    others would fill in only later."""
     recreate: bool = False
     """Delete and create anew what cannot be changed; else only where nothing can be lost."""
     recreate_propagation: str = ""

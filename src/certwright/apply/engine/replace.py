@@ -39,6 +39,8 @@ class Replacement(Application):
         cluster = await run.writable()
         try:
             body = self._marked(ObjectOrigin.CREATED.value)
+            if self._rules.created_as is not None:
+                body = self._rules.created_as(body)
             live = await cluster.create(self._resource, body, dry_run=run.dry_run)
         except AlreadyExists:
             existing = await self._read(fresh=True)

@@ -1,7 +1,7 @@
 """Others who are faster, servers that refuse or are away, and more than one claimant."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from copy import deepcopy
 from typing import Any, cast
@@ -17,7 +17,7 @@ from tests.component.operators.certmanager.conftest import (
 from certwright.apply import ObjectRef
 from certwright.client import Client, ConnectionLost, Propagation, Request, Response
 from certwright.client.transport import Stream
-from certwright.kube import Resource
+from certwright.kube import JsonObject, Resource
 from certwright.kube.kinds import (
     ClusterRole,
     CustomResourceDefinition,
@@ -25,6 +25,7 @@ from certwright.kube.kinds import (
     Lease,
     Pod,
     Service,
+    ValidatingWebhookConfiguration,
 )
 from certwright.runtime import LeaderElection, Manager
 from certwright.testkit import EmbeddedCluster
@@ -37,6 +38,7 @@ from certwright.testkit.calls import is_write
 from certwright.testkit.faults.faults import (
     EventFault,
     ExpireWatch,
+    Meddle,
     Refuse,
     RequestFault,
     Unreachable,
@@ -55,6 +57,7 @@ class Faults:
     def __init__(self) -> None:
         self.request: Fault = lambda _request: None
         self.events: list[EventFault] = []
+        self.meddle: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)
 
     def on_request(self, request: Request, _number: int, _write: int) -> RequestFault | None:
         return self.request(request)
@@ -70,6 +73,7 @@ async def faulty(faults: Faults) -> Installing:
     """Return an installation whose operator meets faults."""
     loop: Any = asyncio.get_running_loop()  # a VirtualLoop
     interference = Interference(faults, loop.trace, loop.clock.jump)
+    interference.meddle = lambda: faults.meddle()
     cluster = EmbeddedCluster(interference=interference)
     played = await cluster.enter(PlayedCertManager(cluster, CertManagerPlay()))
     return Installing(cluster, played)
@@ -214,6 +218,35 @@ async def test_only_the_holder_of_the_lease_writes(installing: Installing) -> No
         assert other.writes
         for task in tasks:
             task.cancel()
+
+
+@pytest.mark.usefixtures("embedded_cluster")
+async def test_a_registration_that_goes_during_a_pass_comes_back_with_its_ca_bundle() -> None:
+    faults = Faults()
+    installing = await faulty(faults)
+    async with installing.cluster:
+        await installing.installed()
+        kind, name = ValidatingWebhookConfiguration, "cert-manager-webhook"
+        [before] = (await installing.find(kind, name))["webhooks"]
+        role, came = "cert-manager-controller-issuers", []
+
+        async def delete() -> None:
+            await installing.cluster.delete(kind, name)
+            await asyncio.sleep(1)  # the operator sees it
+
+        def meddles(request: Request) -> RequestFault | None:
+            is_role = request.resource is not None and request.resource.kind == "ClusterRole"
+            return Meddle() if is_role and request.verb == "update" else None
+
+        def note(old: JsonObject | None, new: JsonObject | None) -> None:
+            if old is None and new is not None and new["kind"] == kind.kind:
+                came.append(new["webhooks"])
+
+        faults.meddle, faults.request = delete, meddles
+        installing.cluster.server.on_change(note)
+        await installing.cluster.patch(ClusterRole, role, {"rules": []})
+        await installing.advance(30)
+        assert came == [[before]]
 
 
 @pytest.mark.usefixtures("embedded_cluster")

@@ -197,8 +197,6 @@ class Observed:
     components: tuple[ComponentState, ...] = ()
     definitions: tuple[DefinitionState, ...] = ()
     registrations: tuple[JsonObject, ...] = ()
-    lost_authorities: Mapping[ObjectRef, Sequence[str]] = field(default_factory=dict)
-    """Of registrations that are gone, the CA bundles they had; see `ca_bundles`."""
     helpers: tuple[ComponentState, ...] = ()
     """What runs besides the three components."""
 

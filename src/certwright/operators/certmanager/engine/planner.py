@@ -51,7 +51,7 @@ async def _plan(
     around = replace(around, definitions=definitions, installed=before.installed)
     obstacles = preflight(request, wanted, way, around)
     if not obstacles:
-        wanted = wanted.sparing_pods(seen.deployments).with_authorities(seen.lost_authorities)
+        wanted = view.trusting(wanted.sparing_pods(seen.deployments))
         older = _older(source, request, way)
         return InstallPlan(request, wanted, way, around=around, older=older)
     halted = InstallPlan(request, wanted, way, obstacles, halted=True, around=around)

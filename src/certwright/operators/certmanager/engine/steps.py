@@ -103,19 +103,9 @@ class Wanted:
         }
         return replace(self, steps=steps)
 
-    def with_authorities(self, lost: Mapping[ObjectRef, Sequence[str]]) -> "Wanted":
-        """Return the same with the CA bundles that registrations had before they went.
-
-        Until the cainjector has found them again, the API server would refuse what the webhook
-        is to judge.
-        """
-        if not lost:
-            return self
-        steps = {
-            step: tuple(_with_authorities(one, lost.get(one.ref, ())) for one in objects)
-            for step, objects in self.steps.items()
-        }
-        return replace(self, steps=steps)
+    def with_step(self, step: InstallStep, objects: Iterable[Declared]) -> "Wanted":
+        """Return the same with other objects for a step."""
+        return replace(self, steps={**self.steps, step: tuple(objects)})
 
     def with_rights_of(self, other: "Wanted") -> "Wanted":
         """Return the same with roles that also allow what the pods of another version need."""
@@ -124,8 +114,7 @@ class Wanted:
         widened = [_with_rules(one, theirs.pop(one.ref, None)) for one in roles]
         if not theirs and all(map(operator.is_, roles, widened)):
             return self
-        steps = {**self.steps, InstallStep.ROLES: (*widened, *theirs.values())}
-        return replace(self, steps=steps)
+        return self.with_step(InstallStep.ROLES, (*widened, *theirs.values()))
 
     def without(self, refs: Container[ObjectRef]) -> "Wanted":
         """Return the same without some objects, which others provide."""
@@ -153,11 +142,11 @@ class Wanted:
 
     def with_objects(self, step: InstallStep, *objects: Declared) -> "Wanted":
         """Return the same with further objects."""
-        return replace(self, steps={**self.steps, step: (*self.steps.get(step, ()), *objects)})
+        return self.with_step(step, (*self.of(step), *objects))
 
     def without_namespaces(self) -> "Wanted":
         """Return the same for a namespace that others provide."""
-        return replace(self, steps={**self.steps, InstallStep.NAMESPACE: ()})
+        return self.with_step(InstallStep.NAMESPACE, ())
 
 
 def wanted_of(rendered: RenderedObjects) -> Wanted:
@@ -222,17 +211,6 @@ def _labels_of_helm(wanted: JsonObject, live: JsonObject) -> Iterator[tuple[str,
     for name in HELM_LABELS:
         if name in labels[1] and labels[0].get(name) != labels[1][name]:
             yield (*_POD, "metadata", "labels", name)
-
-
-def _with_authorities(one: Declared, bundles: Sequence[str]) -> Declared:
-    webhooks = one.obj.get("webhooks") or ()
-    if not bundles or len(bundles) != len(webhooks):
-        return one
-    trusted = [
-        {**webhook, "clientConfig": {**webhook["clientConfig"], "caBundle": bundle}}
-        for webhook, bundle in zip(webhooks, bundles, strict=True)
-    ]
-    return Declared({**one.obj, "webhooks": trusted}, one.rules)
 
 
 def _with_rules(one: Declared, other: Declared | None) -> Declared:

@@ -6,11 +6,12 @@ it decides: before objects are created that were not there before.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, Protocol
 
 import orjson
 
-from certwright.apply import ObjectRef
+from certwright.apply import Declared, ObjectRef
 from certwright.client import Client, request
 from certwright.clock import Clock
 from certwright.kube import ApiError, JsonObject, Key, NotFound
@@ -30,6 +31,7 @@ from certwright.operators.certmanager.engine.preflight import Surroundings
 from certwright.operators.certmanager.engine.pullsecret import PullSecretDecision
 from certwright.operators.certmanager.engine.secretview import PullSecrets
 from certwright.operators.certmanager.engine.steps import Wanted
+from certwright.operators.certmanager.render import InstallStep
 from certwright.operators.certmanager.request import Component, InstallRequest
 
 CONCURRENCY: Final = 8
@@ -84,6 +86,7 @@ class ClusterView:
         self._definitions: dict[ObjectRef, tuple[SeenObject, DefinitionState]] = {}
         self._decoded: dict[ObjectRef, tuple[SeenObject, JsonObject]] = {}
         self._authorities: dict[ObjectRef, Sequence[str]] = {}
+        self._trusted: dict[ObjectRef, tuple[Declared, Declared]] = {}
         self._kubernetes = ""
 
     async def observe(self, wanted: Wanted, foreign: Foreign | None = None) -> Observed:
@@ -95,7 +98,8 @@ class ClusterView:
                 deployments[component] = found
         registrations = {ref: await self._object(ref) for ref in wanted.registrations}
         registered = {ref: one for ref, one in registrations.items() if one is not None}
-        self._authorities |= {ref: ca_bundles([one]) for ref, one in registered.items()}
+        found_bundles = {ref: ca_bundles([one]) for ref, one in registered.items()}
+        self._authorities |= {ref: found for ref, found in found_bundles.items() if all(found)}
         return Observed(
             deployments=deployments,
             components=tuple(
@@ -109,13 +113,36 @@ class ClusterView:
                 [await self._definition(ObjectRef.of(one)) for one in wanted.definitions]
             ),
             registrations=tuple(registered.values()),
-            lost_authorities={
-                ref: self._authorities[ref]
-                for ref in registrations
-                if ref not in registered and ref in self._authorities
-            },
             helpers=tuple([await self._helper(ref) for ref in wanted.helpers]),
         )
+
+    def trusting(self, wanted: Wanted) -> Wanted:
+        """Return what is wanted with registrations that come back with the CA bundles they had.
+
+        Until the cainjector has found them again, the API server would refuse what the webhook
+        is to judge.
+        """
+        found = [self._trusting_one(one) for one in wanted.of(InstallStep.REGISTRATIONS)]
+        return wanted.with_step(InstallStep.REGISTRATIONS, found)
+
+    def _trusting_one(self, one: Declared) -> Declared:
+        """Return the same object for the same: what does not change is not looked at again."""
+        known = self._trusted.get(one.ref)
+        if known is None or known[0] is not one:
+            rules = replace(one.rules, created_as=self._with_authorities)
+            known = self._trusted[one.ref] = (one, Declared(one.obj, rules))
+        return known[1]
+
+    def _with_authorities(self, obj: JsonObject) -> JsonObject:
+        webhooks = obj.get("webhooks") or ()
+        bundles = self._authorities.get(ObjectRef.of(obj), ())
+        if not bundles or len(bundles) != len(webhooks):
+            return obj
+        trusted = [
+            {**webhook, "clientConfig": {**webhook["clientConfig"], "caBundle": bundle}}
+            for webhook, bundle in zip(webhooks, bundles, strict=True)
+        ]
+        return {**obj, "webhooks": trusted}
 
     async def _helper(self, ref: ObjectRef) -> ComponentState:
         return component_state(None, ref, await self._object(ref))
