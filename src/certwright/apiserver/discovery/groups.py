@@ -141,13 +141,16 @@ class GroupDiscovery:
 
     def _aggregated(self, *, core: bool) -> bytes:
         """Return the core group, or all others; encoded once for all servers of the same kinds."""
-        kinds = tuple(self._registry)
-        known = _DOCUMENTS.get((core, *map(id, kinds)))
+        kinds = tuple(kind for kind in self._registry if (kind.resource.group == "") is core)
+        # Of the core group each server may have kinds of its own, which differ in no name.
+        told: Iterable[object] = (kind.resource for kind in kinds) if core else kinds
+        key = (core, *map(id, told))
+        known = _DOCUMENTS.get(key)
         if known is None:
             known = (kinds, self._encode_groups(core=core))
             if len(_DOCUMENTS) >= _DOCUMENTS_LIMIT:
                 _DOCUMENTS.clear()
-            _DOCUMENTS[core, *map(id, kinds)] = known
+            _DOCUMENTS[key] = known
         return known[1]
 
     def _encode_groups(self, *, core: bool) -> bytes:
