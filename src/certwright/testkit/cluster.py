@@ -178,7 +178,7 @@ class Cluster(ABC):
         await self._until_served(manifests)
 
     async def provide(self, *manifests: JsonObject) -> None:
-        """Install what further tests need as well: where the server is shared, it stays there."""
+        """Install definitions that further tests need as well: on a shared server they stay."""
         await self.install(*manifests)
 
     async def _until_served(self, manifests: Iterable[JsonObject]) -> None:
@@ -302,7 +302,7 @@ class Cluster(ABC):
                 self._installed.add(kind)
                 missing.append(kind)
         if missing:
-            await self.install(*map(self._definition, missing))
+            await self.provide(*map(self._definition, missing))
 
     def _note_definitions(self, manifests: Sequence[JsonObject]) -> None:
         definitions = (m for m in manifests if m["kind"] == "CustomResourceDefinition")

@@ -6,6 +6,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -14,7 +15,12 @@ import orjson
 from certwright.client import Client, Request, Response, Stream, Transport, TransportError, connect
 from certwright.clock import SYSTEM
 from certwright.kube import ApiError, JsonObject, Key, NotFound, Object, Resource
-from certwright.kube.kinds import ConfigMap, Namespace, ServiceAccount
+from certwright.kube.kinds import (
+    ConfigMap,
+    CustomResourceDefinition,
+    Namespace,
+    ServiceAccount,
+)
 from certwright.testkit.certmanager import CertManager, cert_manager, official_definitions
 from certwright.testkit.cluster import PATIENCE_SECONDS, Cluster, DidNotSettle
 from certwright.testkit.controlplane import ControlPlaneError, control_plane
@@ -22,6 +28,8 @@ from certwright.testkit.controlplane import ControlPlaneError, control_plane
 T = TypeVar("T")
 
 POLL_SECONDS = 0.02
+PROVIDED = "testkit.certwright.dev/provided"
+"""The annotation of definitions that stay for other tests: a digest of what was installed."""
 FURNITURE = ((ServiceAccount, "default"), (ConfigMap, "kube-root-ca.crt"))
 """What the controllers of Kubernetes put into every namespace, some time after it was made."""
 
@@ -54,14 +62,25 @@ class RealCluster(Cluster):
         return await super().__aenter__()
 
     async def provide(self, *manifests: JsonObject) -> None:
-        """Install cluster-wide objects as `install` does, and leave them to the tests after this.
+        """Install definitions as `install` does, and leave them to the tests after this one.
 
         To serve a kind and to end it takes longer than most tests; and of kinds that come and go
-        the garbage collector of Kubernetes learns late.
+        the garbage collector of Kubernetes learns late. What an earlier test left in another form
+        is removed first: a server goes on with the old one for a moment.
         """
         self._note_definitions(manifests)
         for manifest in manifests:
-            await self._unnoted.apply(manifest, field_manager="test")
+            digest = blake2b(orjson.dumps(manifest), digest_size=16).hexdigest()
+            key = Key("", manifest["metadata"]["name"])
+            left = await self.find(CustomResourceDefinition, key.name)
+            known = ((left or {}).get("metadata", {}).get("annotations") or {}).get(PROVIDED)
+            if known == digest:
+                continue
+            if known is not None:
+                await self._remove(CustomResourceDefinition, key)
+            annotations = {**manifest["metadata"].get("annotations", {}), PROVIDED: digest}
+            metadata = {**manifest["metadata"], "annotations": annotations}
+            await self._unnoted.apply({**manifest, "metadata": metadata}, field_manager="test")
         await self._until_served(manifests)
 
     def _transport(self) -> Transport:

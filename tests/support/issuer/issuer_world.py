@@ -18,11 +18,10 @@ from certwright.kube import (
     JsonObject,
     Object,
     ObjectMeta,
-    crd_manifest,
     find_condition,
     format_time,
 )
-from certwright.kube.kinds import CustomResourceDefinition, Event
+from certwright.kube.kinds import Event
 from certwright.testkit import Calls, Cluster
 
 GROUP = "testing.certwright.dev"
@@ -114,13 +113,10 @@ class World:
         return calls
 
     async def _serve_requests(self) -> None:
-        """Have the cluster know CertificateRequests; ours only where cert-manager's are not."""
-        name = CertificateRequest.resource.qualified
-        if self._served:
-            return
-        self._served = True
-        if await self.cluster.find(CustomResourceDefinition, name) is None:
-            await self.cluster.install(crd_manifest(CertificateRequest))
+        """Have the cluster know CertificateRequests; real ones by cert-manager's definition."""
+        if not self._served:
+            self._served = True
+            await self.cluster.serve(CertificateRequest)
 
     async def issuer(self, name: str = "issuer-1", *, cluster: bool = False, **spec: Any) -> None:
         """Create an issuer."""
