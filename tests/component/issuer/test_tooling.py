@@ -100,6 +100,7 @@ async def test_the_generated_roles_are_enough(virtual: VirtualLoop) -> None:
             async with asyncio.TaskGroup() as group:
                 group.create_task(manager.run())
                 await w.issuer()
+                await asyncio.sleep(1)  # until the issuer is ready
                 await w.request()
                 await asyncio.sleep(5)
                 manager.stop()
