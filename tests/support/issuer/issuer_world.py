@@ -18,6 +18,7 @@ from certwright.kube import (
     JsonObject,
     Object,
     ObjectMeta,
+    crd_manifest,
     find_condition,
     format_time,
 )
@@ -113,10 +114,10 @@ class World:
         return calls
 
     async def _serve_requests(self) -> None:
-        """Have the cluster know CertificateRequests; real ones by cert-manager's definition."""
+        """Have the cluster know CertificateRequests, by our definition: it allows nonsense."""
         if not self._served:
             self._served = True
-            await self.cluster.serve(CertificateRequest)
+            await self.cluster.provide(crd_manifest(CertificateRequest))
 
     async def issuer(self, name: str = "issuer-1", *, cluster: bool = False, **spec: Any) -> None:
         """Create an issuer."""
