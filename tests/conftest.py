@@ -3,9 +3,15 @@
 import gc
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("repeatable", derandomize=True, max_examples=50)
+settings.register_profile(
+    "repeatable",
+    derandomize=True,
+    max_examples=50,
+    deadline=None,  # a busy machine takes its time, for making examples too
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("repeatable")
 """Two runs of one commit try the same examples, so that more of them would find nothing new. Others,
 and more: ``--hypothesis-profile=default``."""
