@@ -214,9 +214,10 @@ def _pause_period(workload: Workload, options: ReloaderOptions) -> PausePeriod |
 
 def restart_marks(options: ReloaderOptions, facts: RestartFacts) -> RestartMarks:
     """Return the marks of a restart, by which its users recognise one."""
-    if not facts.changed:
+    mode = _mode(facts.workload, options)
+    if not facts.changed or mode is RestartMode.RESTART_AT:  # a new template is a new revision
         return RestartMarks()
-    if _mode(facts.workload, options) is RestartMode.ENVIRONMENT:
+    if mode is RestartMode.ENVIRONMENT:
         return RestartMarks(environment=_environment(facts))
     last = facts.changed[-1]
     return RestartMarks(template_annotations={LAST_RELOADED_FROM: _reloaded_from(facts, last)})

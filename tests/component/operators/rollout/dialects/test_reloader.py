@@ -14,6 +14,10 @@ from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, CronJob, Deployment, Job, Secret
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions, ReloadStrategy
+from certwright.operators.rollout.engine.settings import BUILT_IN
+from certwright.operators.rollout.engine.views import ARGO_ROLLOUT
+from certwright.operators.rollout.operator import served_kinds
+from certwright.operators.rollout.workload import WorkloadKind
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.builders import config_map, secret
 
@@ -118,10 +122,12 @@ async def sources(rolling: EmbeddedRolling) -> None:
         await rolling.cluster.create(config_map(name, {"k": value}))
 
 
-async def switched(rolling: EmbeddedRolling, **options: Any) -> None:
+async def switched(
+    rolling: EmbeddedRolling, kinds: tuple[WorkloadKind, ...] = BUILT_IN, **options: Any
+) -> None:
     """Run the operator in the place of Reloader."""
     dialect = ReloaderDialect(ReloaderOptions(**options))
-    await rolling.run(dialects=(dialect,))
+    await rolling.run(dialects=(dialect,), kinds=kinds)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -264,3 +270,53 @@ def replace_optional(pod: JsonObject) -> JsonObject:
 
 def _data(kind: str, value: str) -> JsonObject:
     return {"stringData": {"k": value}} if kind == "Secret" else {"data": {"k": value}}
+
+
+# Argo Rollouts
+
+
+def rollout_definition() -> JsonObject:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    version = {
+        "name": "v1alpha1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"status": {}},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "rollouts.argoproj.io"},
+        "spec": {
+            "group": "argoproj.io",
+            "names": {"kind": "Rollout", "plural": "rollouts", "singular": "rollout"},
+            "scope": "Namespaced",
+            "versions": [version],
+        },
+    }
+
+
+def argo_rollout(name: str, **annotations: str) -> JsonObject:
+    made = workload_object(name, PODS["volumes"], annotations={AUTO: "true"} | annotations)
+    return {**made, "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"}
+
+
+async def test_argo_rollouts_restart_as_they_ask(rolling: EmbeddedRolling) -> None:
+    await rolling.cluster.install(rollout_definition())
+    await sources(rolling)
+    strategy = {f"{DOMAIN}/rollout-strategy": "restart"}
+    await rolling.cluster.create(argo_rollout("by-template"))
+    await rolling.cluster.create(argo_rollout("by-pods", **strategy))
+    before = await rolling.cluster.get(ARGO_ROLLOUT, "by-pods")
+    kinds = await served_kinds(rolling.cluster.client)
+    await switched(rolling, argo_rollouts=True, kinds=kinds)
+    await rolling.cluster.patch(Secret, "creds", _data("Secret", "2"))
+    await rolling.wait()
+    template = await rolling.cluster.get(ARGO_ROLLOUT, "by-template")
+    assert "restartAt" not in template["spec"]
+    annotations = template["spec"]["template"]["metadata"]["annotations"]
+    assert json.loads(annotations[f"{DOMAIN}/last-reloaded-from"])["name"] == "creds"
+    pods = await rolling.cluster.get(ARGO_ROLLOUT, "by-pods")
+    assert pods["spec"]["restartAt"]
+    assert pods["spec"]["template"] == before["spec"]["template"]  # no new revision
