@@ -119,9 +119,15 @@ class DeltaStream:
         self._nonces = count(1)
         self._snapshot: NodeSnapshot | None = None
         self._subscriptions: dict[str, _Subscription] = {}
+        self.due: set[str] = set()
+        """The types of which something may have to be sent; the others need no look."""
 
     def receive(self, request: DeltaRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
+        self.due.add(request.type_url)
+        return self._receive(request, now)
+
+    def _receive(self, request: DeltaRequest, now: datetime) -> Received:
         found = self._subscriptions.get(request.type_url)
         if found is None:
             self._subscribe(request, now)
@@ -152,10 +158,18 @@ class DeltaStream:
     def update(self, snapshot: NodeSnapshot | None) -> None:
         """Take the newest snapshot; without one, the client keeps what it has."""
         self._snapshot = snapshot
+        for type_url, subscription in self._subscriptions.items():
+            if subscription.source is None or subscription.source is not self._wanted(subscription):
+                self.due.add(type_url)
 
     def next_response(self, now: datetime) -> StreamResponse | None:
         """Return the response that is due first, which is thereby sent; None if none is."""
-        for subscription in self._subscriptions.values():
+        if not self.due:
+            return None
+        for type_url, subscription in self._subscriptions.items():
+            if type_url not in self.due:
+                continue
+            self.due.discard(type_url)
             wanted = self._wanted(subscription)
             if wanted is None or subscription.verdict.outstanding or subscription.source is wanted:
                 continue
@@ -188,6 +202,7 @@ class DeltaStream:
         endpoints = self._subscriptions.get(ENDPOINTS)
         if endpoints and wanted.type_url == CLUSTER and subscription.replaces(changed):
             endpoints.resend()
+            self.due.add(ENDPOINTS)
         subscription.unanswered = False
         subscription.in_flight = {one.name: one.version for one in changed}
         subscription.known.update(subscription.in_flight)

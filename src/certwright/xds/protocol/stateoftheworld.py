@@ -133,9 +133,17 @@ class StateStream:
         self._nonces = count(1)
         self._snapshot: NodeSnapshot | None = None
         self._subscriptions: dict[str, _Subscription] = {}
+        self.due: set[str] = set()
+        """The types of which something may have to be sent; the others need no look."""
 
     def receive(self, request: StateRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
+        received = self._receive(request, now)
+        if received is not Received.STALE:
+            self.due.add(request.type_url)
+        return received
+
+    def _receive(self, request: StateRequest, now: datetime) -> Received:
         found = self._subscriptions.get(request.type_url)
         if found is None:
             self._subscribe(request, now)
@@ -168,15 +176,23 @@ class StateStream:
     def update(self, snapshot: NodeSnapshot | None) -> None:
         """Take the newest snapshot; without one, the client keeps what it has."""
         self._snapshot = snapshot
+        for type_url, subscription in self._subscriptions.items():
+            if subscription.source is None or subscription.source is not subscription.wanted(
+                snapshot
+            ):
+                self.due.add(type_url)
 
     def next_response(self, now: datetime) -> StreamResponse | None:
         """Return the response that is due first, which is thereby sent; None if none is."""
-        for subscription in self._subscriptions.values():
-            if subscription.verdict.outstanding:
+        if not self.due:
+            return None
+        for type_url, subscription in self._subscriptions.items():
+            if type_url not in self.due:
                 continue
+            self.due.discard(type_url)
             wanted = subscription.wanted(self._snapshot)
-            if wanted is None:
-                continue
+            if wanted is None or subscription.verdict.outstanding:
+                continue  # the next snapshot, or the verdict, makes it due again
             selection = subscription.choose(wanted)
             if selection is not None:
                 return self._respond(subscription, wanted, selection, now)
@@ -196,6 +212,7 @@ class StateStream:
         endpoints = self._subscriptions.get(ENDPOINTS)
         if endpoints and wanted.type_url == CLUSTER and subscription.replaces(selection.versions):
             endpoints.resend()
+            self.due.add(ENDPOINTS)
         subscription.current = subscription.in_flight = selection.versions
         subscription.source = wanted
         whole = wanted.all if subscription.wildcard else wanted.select(subscription.names)

@@ -115,7 +115,7 @@ class DiscoveryCall:
 
     def next_message(self) -> Sequence[bytes] | None:
         """Return the response that is due first."""
-        if self.node is None or self._done:
+        if self.node is None or self._done or not self._stream.due:
             return None
         response = self._stream.next_response(self._host.clock.now())
         if response is None:
