@@ -19,8 +19,8 @@ from typing import Any, Self
 
 import orjson
 import pytest
-from tests.component.operators.discoveryservice.service.issuer import certificates
 
+from certwright import pki
 from certwright.api.discoveryservices import DiscoveryService
 from certwright.apiserver.webhooks.address import WebhookAddress
 from certwright.apiserver.webhooks.registered import RegisteredWebhook
@@ -28,6 +28,8 @@ from certwright.client import Client, Selection
 from certwright.kube import ApiError, JsonObject, Object, Resource, resource_of
 from certwright.kube.kinds import Namespace, Pod, Secret, Service
 from certwright.kube.reviews.admission import read_admission_review, write_admission_review
+from certwright.operators.discoveryservice.certificates.operator import certificate_operator
+from certwright.operators.discoveryservice.certificates.shared import CertificateOperatorSettings
 from certwright.operators.discoveryservice.injection.annotations import PREFIX, SidecarDefaults
 from certwright.operators.discoveryservice.injection.review import PATH, decide
 from certwright.operators.discoveryservice.service.operator import service_operator
@@ -118,7 +120,11 @@ class Serving:
     def __init__(self, cluster: EmbeddedCluster, played: PlayedPlane) -> None:
         self.cluster = cluster
         self.played = played
-        self.operators: tuple[Operator, ...] = (service_operator(DEFAULTS), certificates())
+        keys = CertificateOperatorSettings(keys=pki.KeySpec())
+        self.operators: tuple[Operator, ...] = (
+            service_operator(DEFAULTS),
+            certificate_operator(keys),
+        )
 
     # Declaring
 
