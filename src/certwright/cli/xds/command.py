@@ -52,6 +52,8 @@ Envoy = Annotated[
     epilog=examples(
         "certwright xds status -n shop               # exit code 1: an Envoy runs something else",
         "certwright xds status gateway -n shop -o json",
+        "certwright xds status --server localhost:18000 --certificates ./tls \\",
+        "    --server-name marin3r-instance.infra.svc",
     ),
 )
 def status(
@@ -60,17 +62,50 @@ def status(
     ] = None,
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
+    server: Annotated[
+        str,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Ask this discovery server what each of its Envoys holds.",
+            show_default=False,
+        ),
+    ] = "",
+    certificates: Annotated[
+        Path,
+        typer.Option(
+            metavar="DIR", help="For --server: tls.crt, tls.key and ca.crt of the namespace."
+        ),
+    ] = Path(),
+    server_name: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="For --server: whom its certificate names. Default: the host.",
+            show_default=False,
+        ),
+    ] = "",
     output: OutputFormat = Output.TABLE,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
     """List for each node-id the version that is wanted, served and held, and what was rejected.
 
+    With --server, list for each Envoy and type of resources what it holds, whether it accepted or
+    rejected what it was sent last, since when, and its words. The server shows the Envoys of the
+    namespace that the certificate is for, as far as they are connected to it.
+
     Exit code 0: all Envoys run the version that is wanted; 1: one does not, or it is not served.
     """
     from certwright.cli.connection import run_once
+    from certwright.cli.xds.schemas import require_library
     from certwright.cli.xds.status import show_status
 
+    if server:
+        require_library()
+        from certwright.cli.xds.envoys import AskedServer, show_envoys
+
+        asked = AskedServer(server, server_name, certificates)
+        run_once(show_envoys(asked, node or "", output))
     target = Target(kubeconfig, context, namespace)
     run_once(show_status(target, node or "", output, all_namespaces=all_namespaces))
 
