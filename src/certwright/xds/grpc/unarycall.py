@@ -25,7 +25,7 @@ _CHUNK: Final = 65_536
 _STREAM: Final = 1
 
 
-class CallFailed(OSError):
+class GrpcCallFailed(OSError):
     """A call that brought no answer; the message says why."""
 
 
@@ -35,7 +35,7 @@ async def unary_call(
     """Return the answer of a server, whose certificate must be for *name*.
 
     Raises:
-        CallFailed: the server refuses the call, or does not speak gRPC.
+        GrpcCallFailed: the server refuses the call, or does not speak gRPC.
         OSError: it cannot be reached, or the handshake fails.
     """
     context.set_alpn_protocols(["h2"])
@@ -54,7 +54,7 @@ async def unary_call(
             writer.write(connection.data_to_send())
             data = await reader.read(_CHUNK)
             if not data:
-                raise CallFailed("the server closed the connection")
+                raise GrpcCallFailed("the server closed the connection")
             for event in connection.receive_data(data):
                 answer.take(event)
                 if isinstance(event, DataReceived):
@@ -63,7 +63,7 @@ async def unary_call(
                     )
         return answer.message()
     except (ProtocolError, CallRefused) as error:
-        raise CallFailed(f"the server does not speak gRPC: {error}") from None
+        raise GrpcCallFailed(f"the server does not speak gRPC: {error}") from None
     finally:
         writer.transport.abort()
 
@@ -86,10 +86,10 @@ class _Answer:
             case StreamEnded():
                 self.ended = True
             case StreamReset() | ConnectionTerminated():
-                raise CallFailed("the server ended the call")
+                raise GrpcCallFailed("the server ended the call")
 
     def message(self) -> bytes:
         if self._status.get("grpc-status") != "0" or not self._messages:
             said = unquote(self._status.get("grpc-message", "")) or "no answer"
-            raise CallFailed(f"the server refuses the call: {said}")
+            raise GrpcCallFailed(f"the server refuses the call: {said}")
         return self._messages[0]

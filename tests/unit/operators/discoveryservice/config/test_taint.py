@@ -1,5 +1,6 @@
 """When Envoys have rejected a version, and which one they hold."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -102,6 +103,15 @@ def test_a_rejected_secret_is_shown_and_speaks_not_against_the_version() -> None
     assert [one.type for one in found.rejections] == ["Secret"]
     assert found.accepted
     assert not found.against
+
+
+def test_what_envoy_repeats_of_a_secret_is_not_shown() -> None:
+    said = 'Proto constraint failed (x): name: "web" tls_certificate { private_key { inline_bytes: "k3y"'
+    for url, shown in ((SECRET, False), (LISTENER, True)):
+        one = replace(rejected(url, SERVED[url]), message=said)
+        [found] = report(envoy("e", one)).rejections
+        assert ("k3y" in found.message) is shown
+        assert found.message.startswith("Proto constraint failed (x)")
 
 
 def test_nothing_is_reported_while_all_is_well() -> None:

@@ -9,6 +9,7 @@ Each replica knows its own Envoys only. One that sees a rejection reports it in 
 revision; then the others report theirs. A report that an Envoy took the version stands for good.
 """
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,6 +19,7 @@ from msgspec.structs import replace
 from certwright.api.envoyconfigs import Rejection, ReplicaReport
 from certwright.xds.observations import EnvoyObservation
 from certwright.xds.protocol.observation import SyncState, TypeObservation
+from certwright.xds.typeurls import SECRET
 
 OBJECTION: Final = timedelta(seconds=3)
 """How long other replicas have to say that an Envoy of theirs did not reject it."""
@@ -26,6 +28,8 @@ PATIENCE: Final = timedelta(seconds=60)
 SHOWN: Final = 3
 """Rejections that the report of a replica has."""
 _LONGEST_MESSAGE: Final = 500
+_CONTENT: Final = re.compile(r"inline_|private_key|certificate_chain|trusted_ca|secret *[{:]|-----")
+"""Where the content of a Secret begins in what Envoy says about it."""
 
 
 def rejections(
@@ -37,13 +41,21 @@ def rejections(
             envoy=envoy.peer,
             type=one.type_url.rpartition(".")[2],
             version=version,
-            message=one.message[:_LONGEST_MESSAGE],
+            message=shown_message(one)[:_LONGEST_MESSAGE],
             at=one.since.replace(microsecond=0),
         )
         for envoy in envoys
         for one in envoy.types
         if _is_rejected(one, served)
     ]
+
+
+def shown_message(one: TypeObservation) -> str:
+    """Return the words of an Envoy; of Secrets, without the content that it may repeat."""
+    if one.type_url != SECRET:
+        return one.message
+    end = _CONTENT.search(one.message)
+    return one.message if end is None else f"{one.message[: end.start()]}…"
 
 
 def local_report(
