@@ -58,11 +58,11 @@ class CertificateController:
                 return await self._authority.run(ctx, obj, wanted)
             return await self._leaf.run(ctx, obj, wanted)
         except InvalidSpec as error:
-            found = Findings(reason=messages.INVALID_SPEC, message=str(error))
+            found = Findings(reason=messages.INVALID_SPEC, message=str(error), pending=True)
             return await self._tools.report(ctx, obj, found, WAIT.as_failure())
         except SecretNotOwned as error:
             text = messages.secret_not_owned(error.secret)
-            found = Findings(reason=messages.SECRET_NOT_OWNED, message=text)
+            found = Findings(reason=messages.SECRET_NOT_OWNED, message=text, pending=True)
             # Those of other types are not watched.
             later = again(after=FOREIGN_SECRET_PERIOD).as_failure()
             return await self._tools.report(ctx, obj, found, later)

@@ -95,6 +95,7 @@ class LeafPass:
                     ready=judged.usable,
                     reason=messages.ISSUE_FAILED,
                     message=str(error),
+                    pending=True,
                     deprecated=wanted.deprecated,
                 ),
                 WAIT.as_failure(),
@@ -223,9 +224,9 @@ class LeafPass:
         pair = seen.held.pair if seen.held is not None else None
         self._tools.tell_failed(ctx, seen.obj, fault.fault.value, message)
         if judged.usable:
-            found = Findings(pair, ready=True, message=messages.ready())
+            found = Findings(pair, ready=True, message=messages.ready(), pending=True)
         else:
-            found = Findings(pair, reason=fault.fault.value, message=message)
+            found = Findings(pair, reason=fault.fault.value, message=message, pending=True)
         sleep = self._tools.settings.recheck
         if fault.fault is IssuerFault.NOT_YET_VALID:
             sleep = min(sleep, CLOCK_PERIOD)

@@ -54,7 +54,7 @@ def not_yet_valid(validity: Validity) -> str:
     """Return what a certificate says that begins later."""
     return (
         f"The certificate is valid from {validity.not_before:%FT%TZ}, which is later than now;"
-        " check the clock of the operator"
+        " check the clock of the operator, or delete the Secret to have another one made"
     )
 
 

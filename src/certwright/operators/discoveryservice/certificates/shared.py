@@ -1,6 +1,6 @@
 """What both passes do alike: make certificates, write statuses, tell of what was done."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Final
 
@@ -177,14 +177,4 @@ class PassTools:
 
 
 def _with_deprecated(found: Findings, wanted: WantedCertificate) -> Findings:
-    return Findings(
-        found.pair,
-        ready=found.ready,
-        reason=found.reason,
-        message=found.message,
-        needs_renewal=found.needs_renewal,
-        deprecated=wanted.deprecated,
-        rotation=found.rotation,
-        next=found.next,
-        emergency=found.emergency,
-    )
+    return replace(found, deprecated=wanted.deprecated)

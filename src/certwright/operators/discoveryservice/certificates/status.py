@@ -31,6 +31,8 @@ class Findings:
     reason: str = messages.ISSUED
     message: str = ""
     needs_renewal: bool = False
+    pending: bool = False
+    """Whether a renewal that was asked for could not be made yet."""
     deprecated: tuple[str, ...] = ()
     rotation: RotationStep | None = None
     next: CertifiedKey | None = None
@@ -70,7 +72,7 @@ def status_of(obj: JsonObject, found: Findings, now: datetime) -> JsonObject:
     if found.emergency:
         message = messages.authority_lost(found.emergency)
         told.append(_true(DEGRADED, messages.EMERGENCY, message, generation))
-    kept = {one.type for one in told}
+    kept = {one.type for one in told} | ({NEEDS_RENEWAL} if found.pending else set())
     ours = {READY, NEEDS_RENEWAL, DEGRADED}
     existing = [one for one in conditions_of(obj) if one.type in kept or one.type not in ours]
     status: dict[str, Any] = {

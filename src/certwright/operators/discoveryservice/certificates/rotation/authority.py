@@ -187,7 +187,7 @@ class AuthorityPass:
 
     def _due(self, view: AuthorityView) -> IssueCause | None:
         """Return why the authority is to be replaced; None if it is not."""
-        if requested(view.obj) and recorded_serial(view.obj) in {"", view.signer.serial}:
+        if _is_asked(view):
             in_window = self._tools.schedule(view.obj, view.signer).is_in_window(view.now)
             own = view.wanted.renewed and in_window  # of a pass that did not come to its end
             return IssueCause.AGE if own else IssueCause.REQUESTED
@@ -288,6 +288,7 @@ class AuthorityPass:
             view.signer,
             ready=True,
             message=messages.ready(),
+            pending=_is_asked(view) and view.contents.next is None,
             rotation=step,
             next=view.contents.next,
             emergency=view.emergency,
@@ -317,12 +318,18 @@ class AuthorityPass:
             view.signer,
             reason=messages.NOT_YET_VALID,
             message=messages.not_yet_valid(validity),
+            pending=True,
             emergency=view.emergency,
         )
         sleep = validity.not_before - view.now
         return await self._tools.report_in_time(
             ctx, view.obj, view.wanted, found, max(sleep, timedelta(seconds=1))
         )
+
+
+def _is_asked(view: AuthorityView) -> bool:
+    """Return whether a user asked for another authority than the one that signs."""
+    return requested(view.obj) and recorded_serial(view.obj) in {"", view.signer.serial}
 
 
 def _versions(leaves: Iterable[Leaf]) -> dict[Key, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Final
 
 from certwright import pki
@@ -26,8 +26,6 @@ from certwright.pki.rotation import RotationAction
 
 EMERGENCY: Final = f"{GROUP}/emergency"
 """Annotation of an authority's Secret: why it was replaced without its successor prepared."""
-CLOCK_TOLERANCE: Final = timedelta(hours=1)
-"""How far in the future an authority may begin that is not taken for lost: the clock went back."""
 
 
 class AuthorityLost(Exception):
@@ -35,7 +33,10 @@ class AuthorityLost(Exception):
 
 
 def check_usable(contents: HeldContents, now: datetime) -> CertifiedKey:
-    """Return the authority of a Secret; `AuthorityLost` if it cannot sign any more."""
+    """Return the authority of a Secret; `AuthorityLost` if it cannot sign any more.
+
+    One that begins later is not lost: nearly always the clock of this machine is behind.
+    """
     pair = contents.pair
     if pair is None:
         raise AuthorityLost(contents.problem)
@@ -47,8 +48,6 @@ def check_usable(contents: HeldContents, now: datetime) -> CertifiedKey:
         raise AuthorityLost(str(error)) from None
     if now > pair.validity.not_after:
         raise AuthorityLost(f"it expired at {pair.validity.not_after:%FT%TZ}")
-    if pair.validity.not_before - now > CLOCK_TOLERANCE:
-        raise AuthorityLost(f"it is valid from {pair.validity.not_before:%FT%TZ}")
     return pair
 
 
@@ -69,7 +68,7 @@ def still_trusted(leaves: Iterable[Leaf], namespace: str, now: datetime) -> list
             for one in leaf.contents.bundle
             if is_authority(one)
             and signer in fingerprints([one])
-            and pki.Validity.of(one).covers(now)
+            and now <= pki.Validity.of(one).not_after
         ]
     return found
 
