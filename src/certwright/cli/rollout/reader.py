@@ -23,8 +23,8 @@ from certwright.operators.rollout.decision.restraint import (
 )
 from certwright.operators.rollout.engine.contents import contents_of
 from certwright.operators.rollout.engine.keysecret import read_key
-from certwright.operators.rollout.engine.registry import is_stalled, last_restart
-from certwright.operators.rollout.engine.settings import DEFAULT_HOME, DEFAULT_PATIENCE
+from certwright.operators.rollout.engine.registry import gave_up, last_restart
+from certwright.operators.rollout.engine.settings import DEFAULT_HOME
 from certwright.operators.rollout.engine.sources import SOURCE_RESOURCES
 from certwright.operators.rollout.engine.surroundings import forbids
 from certwright.operators.rollout.engine.views import RESOURCES, read_workload
@@ -117,7 +117,7 @@ class WorkloadReader:
         around = Circumstances(
             now=now,
             last_restart=last_restart(workload),
-            stalled=is_stalled(workload, now, DEFAULT_PATIENCE),
+            stalled=gave_up(workload),
             budget=await self._forbidding_budget(workload),
         )
         found = tuple(obstacles(workload, policy, comparison.changed, around))

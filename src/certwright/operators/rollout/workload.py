@@ -96,6 +96,9 @@ class RolloutProgress:
     paused: bool = False
     on_delete: bool = False
     """Whether pods are replaced only when they are deleted by hand."""
+    done: int = 0
+    """Pods that are of the present template, and those that are available; it only has to change
+    when a rollout moves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

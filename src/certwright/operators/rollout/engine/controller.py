@@ -29,8 +29,6 @@ from certwright.operators.rollout.engine.patches import (
 )
 from certwright.operators.rollout.engine.registry import (
     RestartRegistry,
-    is_stalled,
-    is_under_way,
     last_restart,
 )
 from certwright.operators.rollout.engine.reporter import RolloutReporter, WorkloadPass
@@ -126,9 +124,8 @@ class RolloutController:
         """Take note of how far a workload is, and tell what is wrong with it."""
         self._registry.observe(now.workload, now.policy, now.now)
         self._reporter.invalid(now)
-        if is_stalled(now.workload, now.now, self._settings.patience) and self._reporter.stalled(
-            now
-        ):
+        stalled = self._registry.is_stalled(now.workload, now.now)
+        if stalled and self._reporter.stalled(now):
             self._metrics.outcome(now.policy.dialect, "stalled")
 
     async def _confirmed(self, found: ContentComparison) -> ContentComparison:
@@ -149,7 +146,7 @@ class RolloutController:
             now=now.now,
             quiet_until=self._quiet_until(now, found),
             last_restart=last_restart(now.workload),
-            stalled=is_stalled(now.workload, now.now, self._settings.patience),
+            stalled=self._registry.is_stalled(now.workload, now.now),
             fought=written is not None and written.digest == found.digest,
             budget=self._surroundings.forbidding_budget(now.workload),
             failed_elsewhere=str(failed or ""),
@@ -239,11 +236,9 @@ class RolloutController:
         )
 
     def _patience_ends(self, now: WorkloadPass) -> datetime | None:
-        """Return when a restart that is under way counts as failed."""
-        begun = last_restart(now.workload)
-        if begun is None or not is_under_way(now.workload, now.now, self._settings.patience):
-            return None
-        return begun + self._settings.patience
+        """Return when a restart that is under way counts as failed, if that is not over."""
+        ends = self._registry.patience_ends(now.workload)
+        return ends if ends is not None and now.now < ends else None
 
     def _until(self, moments: list[datetime | None], now: WorkloadPass, else_: Outcome) -> Outcome:
         """Return the outcome that looks again at the first of some moments, if there is one."""

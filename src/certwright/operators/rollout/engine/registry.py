@@ -8,12 +8,24 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Final, NamedTuple
 
 from certwright.kube import parse_time
 from certwright.operators.rollout.decision.compare import ChangedSource
 from certwright.operators.rollout.decision.record import VERSION, Part, read_record, source_name
 from certwright.operators.rollout.policy import RESTARTED_AT, RolloutPolicy
-from certwright.operators.rollout.workload import Workload, WorkloadRef
+from certwright.operators.rollout.workload import Workload, WorkloadKind, WorkloadRef
+
+LONGEST: Final = 12
+"""After how many times its patience a restart does not count against limits any more."""
+_TELL_THEMSELVES: Final = frozenset({WorkloadKind.DEPLOYMENT, WorkloadKind.ROLLOUT})
+
+
+class _Movement(NamedTuple):
+    """The last change of a workload on its way to health, and when it was seen."""
+
+    state: tuple[int, int]
+    moment: datetime
 
 
 def last_restart(workload: Workload) -> datetime | None:
@@ -24,23 +36,18 @@ def last_restart(workload: Workload) -> datetime | None:
         return None
 
 
-def is_stalled(workload: Workload, now: datetime, patience: timedelta) -> bool:
-    """Return whether the last restart of a workload came to nothing."""
-    begun = last_restart(workload)
-    if begun is None or not workload.progress.rolling:
-        return begun is not None and workload.progress.stalled
-    return workload.progress.stalled or now >= begun + patience
-
-
-def is_under_way(workload: Workload, now: datetime, patience: timedelta) -> bool:
-    """Return whether a restart of a workload has not made it healthy yet."""
-    begun = last_restart(workload)
-    return begun is not None and not workload.progress.healthy and now < begun + patience
+def gave_up(workload: Workload) -> bool:
+    """Return whether the controller of a workload says that a rollout after a restart failed."""
+    return last_restart(workload) is not None and workload.progress.stalled
 
 
 @dataclass(slots=True)
 class RestartRegistry:
-    """The restarts of a cluster. *wake* is called for a workload that may be next."""
+    """The restarts of a cluster. *wake* is called for a workload that may be next.
+
+    Of Deployments and Rollouts their status says when they fail. The others are given *patience*
+    since they last moved: a DaemonSet on many nodes takes hours, and is not stalled.
+    """
 
     patience: timedelta
     wake: Callable[[WorkloadRef], None]
@@ -48,24 +55,56 @@ class RestartRegistry:
     _per_namespace: Counter[str] = field(default_factory=Counter)
     _failed: dict[WorkloadRef, Mapping[str, Part]] = field(default_factory=dict)
     _waiting: dict[WorkloadRef, None] = field(default_factory=dict)
+    _moved: dict[WorkloadRef, _Movement] = field(default_factory=dict)
 
     def observe(self, workload: Workload, policy: RolloutPolicy, now: datetime) -> None:
         """Take note of how far a workload is."""
         ref = workload.ref
-        if is_stalled(workload, now, self.patience):
+        self._note_movement(workload, now)
+        if self.is_stalled(workload, now):
             record = read_record(workload.annotations.get(policy.record_annotation))
             self.end(ref)
             self._failed[ref] = record.sources if record is not None else {}
         elif self._failed.pop(ref, None) is not None:
             self._wake_some(len(self._waiting))
-        if ref not in self._failed and is_under_way(workload, now, self.patience):
+        if ref not in self._failed and self._is_under_way(workload, now):
             self.begin(ref)
         else:
             self.end(ref)
 
+    def _note_movement(self, workload: Workload, now: datetime) -> None:
+        if last_restart(workload) is None or workload.progress.healthy:
+            self._moved.pop(workload.ref, None)
+            return
+        state = (workload.generation, workload.progress.done)
+        known = self._moved.get(workload.ref)
+        if known is None or known.state != state or now < known.moment:
+            self._moved[workload.ref] = _Movement(state, now)
+
+    def patience_ends(self, workload: Workload) -> datetime | None:
+        """Return when a restart that is under way counts as failed, unless it moves."""
+        moved = self._moved.get(workload.ref)
+        return None if moved is None else moved.moment + self.patience
+
+    def is_stalled(self, workload: Workload, now: datetime) -> bool:
+        """Return whether the last restart of a workload came to nothing."""
+        if gave_up(workload):
+            return True
+        ends = self.patience_ends(workload)
+        timed = workload.ref.kind not in _TELL_THEMSELVES and workload.progress.rolling
+        return timed and ends is not None and now >= ends
+
+    def _is_under_way(self, workload: Workload, now: datetime) -> bool:
+        """Return whether a restart of a workload has not made it healthy yet."""
+        begun, ends = last_restart(workload), self.patience_ends(workload)
+        if begun is None or ends is None or now >= begun + LONGEST * self.patience:
+            return False  # others may have broken it since
+        return now < ends
+
     def forget(self, ref: WorkloadRef) -> None:
         """Drop a workload that is gone, or not to be restarted any more."""
         self._waiting.pop(ref, None)
+        self._moved.pop(ref, None)
         if self._failed.pop(ref, None) is not None:
             self._wake_some(len(self._waiting))
         self.end(ref)

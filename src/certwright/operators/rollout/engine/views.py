@@ -242,6 +242,7 @@ def _deployment(obj: JsonObject, *, behind: bool, paused: bool) -> RolloutProgre
         healthy=not rolling and number(at(status, "availableReplicas")) >= wanted,
         stalled=gave_up and not behind,
         paused=paused,
+        done=updated + number(at(status, "availableReplicas")),
     )
 
 
@@ -251,18 +252,23 @@ def _stateful_set(obj: JsonObject, *, behind: bool) -> RolloutProgress:
     on_delete = at(strategy, "type") == "OnDelete"
     due = wanted - number(at(strategy, "rollingUpdate", "partition"))
     same = at(status, "currentRevision") == at(status, "updateRevision")
-    rolling = behind or not (on_delete or same or number(at(status, "updatedReplicas")) >= due)
-    available = number(at(status, "availableReplicas"))
-    return RolloutProgress(rolling, not rolling and available >= wanted, on_delete=on_delete)
+    updated, available = (
+        number(at(status, f"{name}Replicas")) for name in ("updated", "available")
+    )
+    rolling = behind or not (on_delete or same or updated >= due)
+    healthy = not rolling and available >= wanted
+    return RolloutProgress(rolling, healthy, on_delete=on_delete, done=updated + available)
 
 
 def _daemon_set(obj: JsonObject, *, behind: bool) -> RolloutProgress:
     status = obj.get("status") or {}
     on_delete = at(obj, "spec", "updateStrategy", "type") == "OnDelete"
     wanted = number(at(status, "desiredNumberScheduled"))
-    rolling = behind or not (on_delete or number(at(status, "updatedNumberScheduled")) >= wanted)
+    updated = number(at(status, "updatedNumberScheduled"))
     available = number(at(status, "numberAvailable"))
-    return RolloutProgress(rolling, not rolling and available >= wanted, on_delete=on_delete)
+    rolling = behind or not (on_delete or updated >= wanted)
+    healthy = not rolling and available >= wanted
+    return RolloutProgress(rolling, healthy, on_delete=on_delete, done=updated + available)
 
 
 def _wanted_replicas(obj: JsonObject) -> int:
