@@ -17,6 +17,7 @@ from certwright.kube.kinds import (
     RoleBinding,
     Service,
     ServiceAccount,
+    ValidatingWebhookConfiguration,
 )
 from certwright.operators.discoveryservice.service.objects.access import (
     CLUSTER_RULES,
@@ -27,7 +28,8 @@ from certwright.runtime import PolicyRule, allow
 
 _KEPT: Final = (
     ServiceAccount, Service, ConfigMap, Deployment, PodDisruptionBudget, Role, RoleBinding,
-    ClusterRole, ClusterRoleBinding, MutatingWebhookConfiguration, DiscoveryServiceCertificate,
+    ClusterRole, ClusterRoleBinding, MutatingWebhookConfiguration, ValidatingWebhookConfiguration,
+    DiscoveryServiceCertificate,
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from certwright.operators.discoveryservice.service.namespaces import (
 from certwright.operators.discoveryservice.service.objects import pki
 from certwright.operators.discoveryservice.service.objects.access import access_objects
 from certwright.operators.discoveryservice.service.objects.registration import (
+    config_configuration,
     trust_config_map,
     webhook_configuration,
 )
@@ -92,6 +93,7 @@ def certified_objects(plane: DiscoveryPlane, certificate: ServerCertificate) -> 
         trust_config_map(plane, certificate.bundle),
         deployment(plane, certificate.hash),
         webhook_configuration(plane, certificate.bundle),
+        config_configuration(plane, certificate.bundle),
     ]
 
 

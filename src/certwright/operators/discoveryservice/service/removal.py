@@ -10,7 +10,7 @@ from typing import Final
 from certwright.apply import ObjectRef
 
 _GROUPS: Final = (
-    ("MutatingWebhookConfiguration",),
+    ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"),
     ("Deployment",),
     ("Service", "PodDisruptionBudget"),
     ("ConfigMap",),

@@ -21,6 +21,7 @@ from certwright.kube.kinds import (
     Secret,
     Service,
     ServiceAccount,
+    ValidatingWebhookConfiguration,
 )
 from certwright.testkit.actors.podplay import PodPlay
 
@@ -38,6 +39,7 @@ OBJECTS: list[tuple[Any, str]] = [
     (RoleBinding, "infra/marin3r-x"),
     (ConfigMap, "infra/marin3r-ca-bundle-x"),
     (MutatingWebhookConfiguration, "marin3r-x"),
+    (ValidatingWebhookConfiguration, "marin3r-x"),
     (DSC, "a/envoy-sidecar-client-cert"),
     (ConfigMap, "a/envoy-sidecar-bootstrap"),
     (Role, "a/marin3r-x"),

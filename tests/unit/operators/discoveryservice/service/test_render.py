@@ -5,13 +5,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from tests.support.envoy.smallschema import small_schema
 
 from certwright.api.discoveryservices import DiscoveryService
 from certwright.apply import Declared, ObjectRef
 from certwright.kube import JsonObject
+from certwright.operators.discoveryservice.config.review import config_webhook
+from certwright.operators.discoveryservice.injection.review import OWNER_LABEL
 from certwright.operators.discoveryservice.service.namespaces import FoundNamespace
 from certwright.operators.discoveryservice.service.objects import pki
-from certwright.operators.discoveryservice.service.objects.registration import webhook_configuration
+from certwright.operators.discoveryservice.service.objects.registration import (
+    config_configuration,
+    webhook_configuration,
+)
 from certwright.operators.discoveryservice.service.objects.workload import (
     HASH_LABEL,
     deployment,
@@ -194,6 +200,16 @@ def test_the_webhook_spares_the_control_plane_and_the_cluster_itself() -> None:
     assert selector["matchExpressions"][0]["values"] == ["infra", "kube-system"]
 
 
+def test_configurations_are_checked_by_the_webhook_that_the_pods_serve() -> None:
+    [webhook] = config_configuration(plane("a"), b"bundle")["webhooks"]
+    served = config_webhook(small_schema)
+    assert webhook["name"] == served.name
+    assert webhook["clientConfig"]["service"]["path"] == served.path
+    [rule], [declared] = webhook["rules"], served.rules
+    assert {**rule, "scope": declared["scope"]} == declared
+    assert webhook["namespaceSelector"]["matchLabels"] == {OWNER_LABEL: "x"}
+
+
 def refs(objects: Any) -> set[tuple[str, str, str]]:
     declared = [one if isinstance(one, Declared) else Declared(one) for one in objects]
     return {(one.ref.kind, one.ref.namespace, one.ref.name) for one in declared}
@@ -209,6 +225,7 @@ def test_what_needs_a_certificate_comes_later_and_is_listed() -> None:
         "ConfigMap",
         "Deployment",
         "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
     }
     assert {one.id for one in early.refs} == {one.id for one in whole.refs}
     assert refs(early.objects) < refs(whole.objects)
@@ -221,7 +238,11 @@ def test_the_registration_goes_first_and_the_authority_after_what_it_signed() ->
     order: list[ObjectRef] = [ref for group in groups for ref in group]
     assert sorted(one.id for one in order) == sorted(one.id for one in plan.refs)
     kinds = [ref.kind for ref in order]
-    assert kinds[:2] == ["MutatingWebhookConfiguration", "Deployment"]
+    assert kinds[:3] == [
+        "MutatingWebhookConfiguration",
+        "ValidatingWebhookConfiguration",
+        "Deployment",
+    ]
     certificates = [ref.name for ref in order if ref.kind == "DiscoveryServiceCertificate"]
     assert certificates[-1] == "marin3r-ca-cert-x"
     assert kinds[-1] == "ServiceAccount"
