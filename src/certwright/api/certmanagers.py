@@ -126,9 +126,14 @@ class CertManagerSpec(Struct, rename="camel", omit_defaults=True, kw_only=True):
     config_map_watcher: Annotated[
         ComponentSettings | UnsetType, _text("What restarts workloads with their ConfigMaps.")
     ] = UNSET
-    enable_cert_refresh: Annotated[bool | UnsetType | None, _text("Not used here.")] = UNSET
+    enable_cert_refresh: Annotated[
+        bool | UnsetType | None,
+        _text(
+            "Whether ca-refresh has certificates issued anew with their authority; yes if absent."
+        ),
+    ] = UNSET
     refresh_certs_based_on_ca: Annotated[
-        list[RefreshedCertificate] | UnsetType, _text("Not used here.")
+        list[RefreshedCertificate] | UnsetType, _text("The authorities that it looks at.")
     ] = field(default=UNSET, name="refreshCertsBasedOnCA")
     labels: Annotated[
         dict[str, str] | UnsetType, _text("Labels for the objects of cert-manager.")
