@@ -27,7 +27,7 @@ CMD: Final = CertManagerDeployment.resource
 CERTIFICATE: Final = Resource("cert-manager.io", "v1", "Certificate", "certificates")
 V119, V120, V121 = "v1.19.5", "v1.20.3", "v1.21.2"
 VERSIONS: Final = ("v1.6.3", "v1.7.3", V119, V120, V121)
-PATIENT: Final = CertManagerPlay(retry=10, lease=120, deadline=100, renewal=60)
+PATIENT: Final = CertManagerPlay(retry=10, lease=40, deadline=30, renewal=20)
 """Leases that are taken soon, so that less time passes, and renewed seldom, which costs most."""
 PASSING: Final = [
     "Pod.status.podIP",
