@@ -26,6 +26,7 @@ from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
 from certwright.cli.rollout import command as rollout
 from certwright.cli.run import command as run
+from certwright.cli.shutdownmanager import command as shutdownmanager
 from certwright.cli.unique import command as unique
 from certwright.cli.up import command as up
 from certwright.cli.xds import command as xds
@@ -43,7 +44,7 @@ app = typer.Typer(
 for command in (
     up, run, crds, rbac, apply, inventory, mr, rollout,
     resourcemanager, manager, gc, unique, cert, certmanager, ds, discoveryservice, bundle, xds,
-    conformance, alerts,
+    shutdownmanager, conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 
