@@ -12,7 +12,7 @@ commands = typer.Typer(rich_markup_mode=None)
 
 @commands.command(
     "discovery-service",
-    short_help="Run the control plane of a DiscoveryService, as its Deployment does.",
+    short_help="Run the control plane of a DiscoveryService.",
     epilog=examples(
         "certwright discovery-service --name instance --schema envoy.pb \\",
         "    --server-certificate-path ./server --ca-certificate-path ./ca",
