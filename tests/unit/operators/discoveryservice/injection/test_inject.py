@@ -192,5 +192,6 @@ def test_injecting_twice_is_injecting_once() -> None:
 
 
 @pytest.mark.real
+@pytest.mark.timeout(600)
 def test_injecting_twice_is_injecting_once_for_many_pods() -> None:
     assert sum(same_twice(seed) for seed in range(100_000)) > 20_000
