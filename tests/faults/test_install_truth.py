@@ -9,7 +9,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from tests.component.operators.certmanager.conftest import V120, V121
+from tests.component.operators.certmanager.conftest import V120, V121, as_released
 from tests.support.faults.installscenarios import (
     CMD,
     change,
@@ -17,7 +17,6 @@ from tests.support.faults.installscenarios import (
     is_available,
     operator,
 )
-from tests.support.faults.tinyrelease import tiny_bundle
 from tests.support.faults.truthobserver import TruthObserver
 
 from certwright.kube import JsonObject, format_time, key_of
@@ -33,7 +32,7 @@ from certwright.testkit.workloads.podstate import is_ready
 SEEDS = 12
 """A hundred in a campaign."""
 CAMPAIGN_SEEDS = 100
-BUNDLES = {version: tiny_bundle(version) for version in (V120, V121)}
+BUNDLES = {version: as_released(version) for version in (V120, V121)}
 RENEWAL = 30.0
 """Leases are renewed just in time: each renewal costs as much as any other write."""
 
