@@ -4,6 +4,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from tests.support.waits import until
 from tests.support.webhook import Ca, as_files
 
 from certwright import pki
@@ -131,6 +132,14 @@ async def test_a_secret_that_turns_bad_leaves_the_last_good_pair(cluster: Cluste
     await cluster.settle(operator)
     assert (made[0].pair, made[0].reason) == (good, "Missing")
     assert 'reason="Missing"} 1.0' in await cluster.scrape()
-    events = [one for one in await cluster.list(Event) if one["reason"] == "CertificateRefused"]
+
+    async def refusals() -> list[JsonObject]:
+        return [one for one in await cluster.list(Event) if one["reason"] == "CertificateRefused"]
+
+    async def told() -> bool:
+        return len(await refusals()) >= 2  # they are written beside the rest, when there is time
+
+    await until("an event for each kind of trouble while the Secret exists", told)
+    events = await refusals()
     assert {one["regarding"]["name"] for one in events} == {"tls"}
-    assert len(events) == 2, "one for each kind of trouble while the Secret exists"
+    assert len(events) == 2
