@@ -40,6 +40,8 @@ NAME = "in-use"
 KEY = Key("default", NAME)
 WRITE_SECONDS = 0.25
 STEP_SECONDS = 120.0
+CUT_OFF = (": EOF", ": broken pipe", ": connection reset by peer")
+"""How the API server says that a connection ended under its request."""
 
 
 class CertificateUser:
@@ -88,7 +90,7 @@ class CertificateUser:
             await self._client.create(trial, dry_run=True)
         except (ApiError, TransportError) as error:
             trouble = f"write {self.writes}: {error}"
-            if trouble.endswith(": EOF"):
+            if trouble.endswith(CUT_OFF):
                 return trouble
             self.troubles.append(trouble)
             return ""
