@@ -72,8 +72,9 @@ class CertificateUser:
     async def _write(self) -> None:
         """Write once more. What was cut off is sent again, as clients do.
 
-        A webhook that ends closes its idle connections, and may do so just when the API server
-        begins to use one: no step of an upgrade can prevent that.
+        While a webhook pod is replaced, a connection of the API server to it was seen to end under
+        a request, about once in two runs. Probably it is an idle one that is used again just when
+        the pod closes it; that has not been shown.
         """
         self.writes += 1
         if cut_off := await self._attempt():
