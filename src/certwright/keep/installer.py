@@ -25,6 +25,7 @@ from certwright.client import Client
 from certwright.keep.drift import Drift
 from certwright.keep.keptset import Confirmation, DeclaredSet, KeptChanges, KeptSets, OutOfDate
 from certwright.keep.marks import Marks
+from certwright.keep.retry import Retries
 from certwright.keep.state import Fingerprint, SetState, SetStates
 from certwright.keep.stores import TargetStores
 from certwright.kube import Conflict, JsonObject, Key, NotFound, Object, key_of
@@ -42,6 +43,8 @@ from certwright.runtime import (
 
 PENDING_SECONDS: Final = 5.0
 """How often objects that are being deleted are looked at, should no event come."""
+RETRY_SECONDS: Final = (0.1, 300.0)
+"""How long to wait before what failed is tried again: at first, and at most."""
 CONFIRMED: Final = PruneOptions(prune=True, confirmed=True, despite_failures=True)
 """Delete whatever is not declared any more, however much it is: a spec is no broken template."""
 
@@ -113,7 +116,6 @@ class _Installed(SetState):
     """Of what was declared in the last pass, by part."""
     found: dict[str, _Found] = field(default_factory=dict)
     """The parts that need no second look."""
-    failures: int = 0
 
     def follow(self, old: Entry, new: Entry | None) -> None:
         """Note a change of what is settled that needs no pass; None if others made it."""
@@ -159,7 +161,8 @@ class Installer:
         self._marks = Marks.of(domain, name, aliases)
         self.annotation, self.origin = self._marks.annotation, self._marks.origin
         self._finalizer = finalizer or f"{domain}/{name}"
-        self._backoff = Backoff(0.1, 300.0, rng=host.rng)
+        self._clock = host.clock
+        self._retries = Retries[Key](Backoff(*RETRY_SECONDS, rng=host.rng))
         states = SetStates(_Installed)
         stores = TargetStores(client, self.cache, label=f"{self._marks.label}={name}")
         wake = self.channel.send
@@ -239,11 +242,12 @@ class Installer:
 
     def outcome(self, key: Key, changes: KeptChanges) -> Outcome:
         """Return when to look again: at the next event, or earlier if one may not come."""
-        state = self._kept.states.of(key)
-        if changes.failed or changes.waiting:
-            state.failures += 1
-            return again(self._backoff.delay(state.failures))
-        state.failures = 0
+        now = self._clock.monotonic()
+        if changes.failed:
+            return again(self._retries.failed(key, now))
+        if changes.waiting:
+            return again(self._retries.waits(key, now))
+        self._retries.forget(key)
         waits = [changes.postponed_seconds] if changes.postponed else []
         waits += [] if changes.done.pruned.complete else [PENDING_SECONDS]
         return again(min(waits)) if waits else DONE
@@ -287,6 +291,7 @@ class Installer:
         """Release the finalizer of *obj*, and forget it."""
         await ctx.release(obj, self._finalizer)
         self._kept.states.forget(key_of(obj))
+        self._retries.forget(key_of(obj))
 
     async def uninstall(self, ctx: Context, obj: Object, listed: Sequence[str]) -> Outcome:
         """Delete all objects of *obj*, then release the finalizer; `Conflict` as for `install`."""

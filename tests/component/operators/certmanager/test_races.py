@@ -169,6 +169,39 @@ async def test_an_outage_is_survived() -> None:
         assert installing.cluster.crashes == 0
 
 
+@pytest.mark.usefixtures("embedded_cluster")
+async def test_what_was_long_in_going_comes_back_although_the_first_attempt_fails() -> None:
+    faults = Faults()
+    installing = await faulty(faults)
+    async with installing.cluster:
+        await installing.installed()
+        name, refused = "orders.acme.cert-manager.io", list[str]()
+        held = {"metadata": {"finalizers": ["example.com/slow"]}}
+        await installing.cluster.patch(CustomResourceDefinition, name, held)
+        await installing.advance(5)
+        before = (await installing.find(CustomResourceDefinition, name))["metadata"]["uid"]
+        await installing.cluster.delete(CustomResourceDefinition, name)
+        for number in range(12):  # each change on its way takes a pass
+            note = {"metadata": {"annotations": {"note": str(number)}}}
+            await installing.cluster.patch(CustomResourceDefinition, name, note)
+            await installing.advance(0.5)
+
+        def fails_once(request: Request) -> RequestFault | None:
+            if request.resource != CustomResourceDefinition or request.verb != "create" or refused:
+                return None
+            refused.append(request.path)
+            return Refuse(500)
+
+        faults.request = fails_once
+        let_go = {"metadata": {"finalizers": None}}
+        await installing.cluster.patch(CustomResourceDefinition, name, let_go)
+        await installing.advance(2)
+        assert len(refused) == 1
+        found = await installing.find(CustomResourceDefinition, name)
+        assert found["metadata"]["uid"] != before
+        await installing.until_available()
+
+
 class Replica:
     """A replica of the operator whose connection can be cut."""
 

@@ -11,6 +11,7 @@ from typing import Final, Generic, TypeVar
 from certwright.apply import Action, Change
 from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.keep import Installer, KeptChanges, StatusInventory
+from certwright.keep.retry import Retries
 from certwright.kube import Key, Object
 from certwright.operators.certmanager.engine.claim import Claims
 from certwright.operators.certmanager.engine.deletion import delete_in_order
@@ -80,9 +81,8 @@ class InstallController(Generic[T]):
         self._view = view
         self._gates = gates
         self._claims = claims
-        self._backoff = backoff
+        self._retries = Retries[Key](backoff)
         self._field_manager = field_manager
-        self._failures: dict[Key, int] = {}
         self._told: dict[Key, float] = {}
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
@@ -272,6 +272,7 @@ class InstallController(Generic[T]):
         await self._installer.let_go(ctx, obj)
         self._view.forget(obj.key)
         self._gates.forget()
+        self._retries.forget(obj.key)
         return DONE
 
     async def _remove(
@@ -308,19 +309,21 @@ class InstallController(Generic[T]):
         if told != status and (urgent or report.settled or not recent):
             self._told[key] = now
             await ctx.status(obj, status)
-        return self._outcome(key, report)
+        return self._outcome(key, report, ctx.clock.monotonic())
 
-    def _outcome(self, key: Key, report: InstallReport) -> Outcome:
+    def _outcome(self, key: Key, report: InstallReport, now: float) -> Outcome:
         remains = report.remains
         if remains is not None and remains.blocked:
             return again(RECHECK_SECONDS)
         if remains is not None and remains.pending and remains.challenges:
             return again(POLL_SECONDS)
-        if report.failed or (remains is not None and not remains.done):
-            self._failures[key] = self._failures.get(key, 0) + 1
-            delay = self._backoff.delay(self._failures[key])
-            return again(delay if report.failed else max(delay, POLL_SECONDS))
-        self._failures.pop(key, None)
+        if any(one.action is Action.FAILED for one in report.failed):
+            return again(self._retries.failed(key, now))
+        if report.failed:
+            return again(self._retries.waits(key, now))
+        if remains is not None and not remains.done:
+            return again(max(self._retries.failed(key, now), POLL_SECONDS))
+        self._retries.forget(key)
         if any(one.reason is Hindrance.NAMESPACE_TERMINATING for one in report.obstacles):
             return again(POLL_SECONDS)
         blocked = report.pull_secret is not None and report.pull_secret.blocks  # it is watched
