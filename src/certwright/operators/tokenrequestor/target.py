@@ -113,11 +113,11 @@ class TokenTarget:
     async def look(self, kind: Resource, key: Key) -> JsonObject | None:
         """Read an object into the store, instead of waiting for its event; None if it is gone."""
         self._foreign.pop(key, None)
+        before = self.find(kind, key)
         try:
             live = await self._client.get(kind, key)
         except NotFound:
-            if (entry := self.find(kind, key)) is not None:
-                self._cache.note_delete(kind, key, entry.uid)
+            self._note_gone(kind, before)
             return None
         self._cache.note_write(kind, orjson.dumps(live))
         if kind == ServiceAccount and not is_kept(live):
@@ -127,14 +127,14 @@ class TokenTarget:
     async def request_token(self, account: Key, lifetime: timedelta) -> IssuedToken:
         """Request a token; `NotFound` if there is no such account, and the store is corrected."""
         spec = {"expirationSeconds": int(lifetime.total_seconds())}
+        before = self.find(ServiceAccount, account)
         try:
             answer = await self._client.create_subresource(
                 ServiceAccount, account, "token", {**_TOKEN_REQUEST, "spec": spec}
             )
         except NotFound:
             self._foreign.pop(account, None)
-            if (entry := self.find(ServiceAccount, account)) is not None:
-                self._cache.note_delete(ServiceAccount, account, entry.uid)
+            self._note_gone(ServiceAccount, before)
             raise
         status = answer["status"]
         return IssuedToken(status["token"], parse_time(status["expirationTimestamp"]))
@@ -155,9 +155,18 @@ class TokenTarget:
         wanted = f"system:serviceaccount:{account.namespace}:{account.name}"
         if not status.get("authenticated") or user.get("username") != wanted:
             return False
-        if self._uid(account) != user.get("uid"):  # one of the two is outdated
-            await self.look(ServiceAccount, account)
-        return self._uid(account) == user.get("uid")
+        if self._uid(account) == user.get("uid"):
+            return True
+        live = await self.look(ServiceAccount, account)  # one of the two is outdated
+        return live is not None and live["metadata"].get("uid") == user.get("uid")
+
+    def _note_gone(self, kind: Resource, before: Entry | None) -> None:
+        """Drop what was known *before* the question to which the answer was "not found".
+
+        Another pass may have created the object anew meanwhile: then the answer is not about it.
+        """
+        if before is not None:
+            self._cache.note_delete(kind, before.key, before.uid)
 
     def _uid(self, account: Key) -> str:
         entry = self.find(ServiceAccount, account)
