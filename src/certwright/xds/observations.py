@@ -47,19 +47,21 @@ class Connections:
     """The streams of one server. Listeners are told of a node when something about it changed."""
 
     def __init__(self) -> None:
-        self._streams: dict[ObservedStream, None] = {}
+        self._streams: dict[NodeKey, dict[ObservedStream, None]] = {}
+        """By node: what is asked for is nearly always one node among very many."""
+        self._count = 0
         self._listeners: list[Callable[[NodeKey], None]] = []
 
     def __len__(self) -> int:
-        return len(self._streams)
+        return self._count
 
     def observe(self, nodes: Iterable[NodeKey] | None = None) -> list[EnvoyObservation]:
         """Return what is known of all Envoys, or of those of some nodes, in order of nodes."""
-        wanted = None if nodes is None else frozenset(nodes)
         found = [
             seen
-            for stream in self._streams
-            if (wanted is None or stream.node in wanted) and (seen := stream.observe()) is not None
+            for node in (self._streams if nodes is None else frozenset(nodes))
+            for stream in self._streams.get(node, ())
+            if (seen := stream.observe()) is not None
         ]
         return sorted(found, key=lambda one: (one.node, one.since, one.peer))
 
@@ -69,14 +71,23 @@ class Connections:
 
     def add(self, stream: ObservedStream) -> None:
         """Take in a stream that has said who it is."""
-        self._streams[stream] = None
+        if stream.node is None:
+            return
+        streams = self._streams.setdefault(stream.node, {})
+        self._count += stream not in streams
+        streams[stream] = None
         self.changed(stream)
 
     def remove(self, stream: ObservedStream) -> None:
         """Forget a stream that ended."""
-        if stream in self._streams:
-            del self._streams[stream]
-            self.changed(stream)
+        if stream.node is None or stream not in self._streams.get(stream.node, ()):
+            return
+        streams = self._streams[stream.node]
+        del streams[stream]
+        self._count -= 1
+        if not streams:
+            del self._streams[stream.node]
+        self.changed(stream)
 
     def changed(self, stream: ObservedStream) -> None:
         """Call the listeners with the node of a stream."""

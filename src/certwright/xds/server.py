@@ -1,7 +1,8 @@
-"""The discovery server: listens, shakes hands with the pair of the moment, pushes in small steps.
+"""The discovery server: listens, shakes hands with the pair of the moment, works in small steps.
 
-A snapshot may concern thousands of streams. Their responses are made a few milliseconds at a time,
-so that other work of the process goes on in between.
+A snapshot may concern thousands of streams, which all answer at about the same time; after a
+restart thousands shake hands. All that is done a few milliseconds at a time, so that other work of
+the process goes on in between.
 """
 
 import asyncio
@@ -197,7 +198,7 @@ class XdsServer:
             _log.info("an authority of clients was retired", asked_to_reconnect=asked)
 
     def schedule(self, client: ClientTransport) -> None:
-        """Let a client send soon."""
+        """Let a client take what came and send, soon."""
         if client.scheduled:
             return
         client.scheduled = True
@@ -211,7 +212,12 @@ class XdsServer:
         while self._dirty:
             client = self._dirty.popleft()
             client.scheduled = False
-            client.pump()
+            try:
+                client.work()
+            except Exception:  # noqa: BLE001 - one client must not stop the others
+                _log.exception("a client is cut off because of an error of ours", peer=client.peer)
+                self.refused("", "internal")
+                client.abort()
             if self.monotonic() > until:
                 asyncio.get_running_loop().call_soon(self._step)
                 return

@@ -1,8 +1,8 @@
 """Clients that do what no Envoy does are refused or cut, are counted, and disturb no other."""
 
 import asyncio
-import resource
 from datetime import timedelta
+from resource import RUSAGE_SELF, getrusage
 
 import pytest
 from h2.errors import ErrorCodes
@@ -13,7 +13,7 @@ from tests.support.xds.models import a, snapshot
 
 from certwright.xds.grpc.envelope import prefix
 from certwright.xds.grpc.limits import GrpcLimits
-from certwright.xds.snapshot import NodeSnapshot
+from certwright.xds.snapshot import NodeSnapshot, resource
 from certwright.xds.typeurls import CLUSTER
 
 MIB = 1024 * 1024
@@ -155,16 +155,57 @@ async def test_memory_stays_bounded_for_a_client_that_does_not_read() -> None:
         good = other.call(ADS)
         other.send(good, request(CLUSTER, "gateway"))
         other.send(good, accepted(await other.response(good)))
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = getrusage(RUSAGE_SELF).ru_maxrss
         for round_number in range(40):
             contents = [a(CLUSTER, str(n), f"{body}{round_number}-{n}") for n in range(5)]
             served.snapshots.put(KEY, NodeSnapshot.of(contents))
             response = await other.response(good)  # others are served as ever
             other.send(good, accepted(response))
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        grown = getrusage(RUSAGE_SELF).ru_maxrss - before
         assert served.count("responses_total", type="Cluster") == 42
         assert grown < 20 * 1024, f"{grown} KiB for 40 MB that were not read"
         assert stopped.silent(call)
+
+
+async def test_little_waits_for_a_client_that_takes_nothing_from_its_socket() -> None:
+    """Its windows are wide open, so what holds the server back is the socket alone."""
+    served = Served()
+    large = [resource(CLUSTER, str(number), b"x" * MIB) for number in range(24)]
+    served.snapshots.put(KEY, NodeSnapshot.of(large))
+    async with served.running(), served.client() as stopped, served.client() as other:
+        stopped.h2.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: 2**30})
+        stopped.h2.increment_flow_control_window(2**30)
+        stopped.flush()
+        await check_health(stopped)
+        stopped.reader._transport.pause_reading()  # type: ignore[attr-defined]
+        stopped.send(stopped.call(ADS), request(CLUSTER, "gateway"))
+        await until(lambda: waiting(served) > 0)
+        for number in range(20):
+            served.snapshots.put(KEY, NodeSnapshot.of([*large, a(CLUSTER, "new", str(number))]))
+            await check_health(other)
+            assert waiting(served) < 200 * 1024
+        assert served.count("responses_total", type="Cluster") == 1
+        served.clock.forward(timedelta(seconds=61))
+        served.server.check()
+        await check_health(other)
+        served.clock.forward(timedelta(seconds=21))
+        served.server.check()
+        await until(lambda: served.refused("no_sign_of_life") == 1)
+        await check_health(other)
+
+
+def waiting(served: Served) -> int:
+    """Return how many bytes wait to be taken by the slowest client."""
+    return max(one._transport.get_write_buffer_size() for one in served.server._clients)
+
+
+async def test_more_than_is_taken_at_a_time_is_taken_in_the_end() -> None:
+    served = Served()
+    frame = (16_000).to_bytes(3, "big") + b"\xfa\x00\x00\x00\x00\x00" + b"x" * 16_000
+    async with served.running(), served.client() as client:
+        await check_health(client)
+        client.writer.write(frame * 20)  # of a kind that HTTP/2 does not know, and ignores
+        await check_health(client)
 
 
 async def test_a_client_that_gives_no_sign_of_life_is_cut() -> None:

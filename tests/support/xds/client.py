@@ -13,6 +13,7 @@ from h2.connection import H2Connection
 from h2.events import (
     ConnectionTerminated,
     DataReceived,
+    PingAckReceived,
     ResponseReceived,
     StreamEnded,
     StreamReset,
@@ -91,6 +92,7 @@ class Client:
         self.paused = False
         self._data: dict[int, bytearray] = {}
         self._messages: dict[int, asyncio.Queue[bytes | Ended]] = {}
+        self._pongs: asyncio.Queue[None] = asyncio.Queue()
         self.flush()
 
     def flush(self) -> None:
@@ -145,6 +147,8 @@ class Client:
                     self._end(event.stream_id, Ended(-int(headers[":status"]), "HTTP"))
             case StreamReset() | StreamEnded():
                 self._end(event.stream_id, Ended(-2, "the stream ended"))
+            case PingAckReceived():
+                self._pongs.put_nowait(None)
             case ConnectionTerminated():
                 self.went_away = event
                 self.goodbyes.append(int(event.error_code or 0))
@@ -184,7 +188,8 @@ class Client:
         """Return when the server has handled everything that was sent before."""
         self.h2.ping(b"12345678")
         self.flush()
-        await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            await self._pongs.get()
 
 
 def request(type_url: str, node: str = "", *names: str, **fields: Any) -> Any:
@@ -229,8 +234,14 @@ class ShiftedClock:
 class Served:
     """A server that runs, and everything around it."""
 
-    def __init__(self, limits: GrpcLimits | None = None, *, certificate: bool = True) -> None:
-        self.clock = ShiftedClock()
+    def __init__(
+        self,
+        limits: GrpcLimits | None = None,
+        *,
+        certificate: bool = True,
+        clock: ShiftedClock | None = None,
+    ) -> None:
+        self.clock = clock or ShiftedClock()
         self.ca = XdsCa()
         self.registry = Metrics()
         self.metrics = XdsMetrics(self.registry)

@@ -61,7 +61,7 @@ class GrpcCall:
         self.wake = wake
         """To be called with the call when its handler has something to send unasked."""
         self.reader = MessageReader(message_limit)
-        self.unsent: deque[memoryview] = deque()
+        self.unsent: deque[bytes | memoryview] = deque()
         self.started = False
         """Whether response headers were sent."""
         self.half_closed = False
@@ -77,15 +77,16 @@ class GrpcCall:
             return False
         length = sum(map(len, parts))
         if length + 5 <= _FRAME:
-            self.unsent.append(memoryview(b"".join([prefix(length), *parts])))
+            self.unsent.append(b"".join([prefix(length), *parts]))
         else:  # the parts are shared between calls: they are not copied as a whole
             self.unsent.extend(memoryview(part) for part in (prefix(length), *parts) if part)
         return True
 
-    def take(self, size: int) -> memoryview:
+    def take(self, size: int) -> bytes | memoryview:
         """Return up to so many bytes of what is unsent."""
         first = self.unsent[0]
         if len(first) <= size:
             return self.unsent.popleft()
-        self.unsent[0] = first[size:]
-        return first[:size]
+        rest = memoryview(first)
+        self.unsent[0] = rest[size:]
+        return rest[:size]

@@ -223,7 +223,7 @@ class GrpcConnection:
                 call.started = True
                 self._h2.send_headers(call.stream_id, _START)
             piece = call.take(size)
-            self._h2.send_data(call.stream_id, piece.tobytes())
+            self._h2.send_data(call.stream_id, piece)
             self._inspector.sent()
         except H2Error:  # the client has reset the stream; that event is still to be taken
             return 0

@@ -19,6 +19,8 @@ from certwright.xds.grpc.limits import GrpcLimits
 from certwright.xds.grpc.status import CallRefused
 
 _READ: Final = 65536
+_READ_HIGH: Final = 65536
+"""With so many bytes that were not looked at yet, no more are taken from the socket."""
 _WRITE_HIGH: Final = 65536
 
 
@@ -45,7 +47,7 @@ class ClientHost(Protocol):
         ...
 
     def schedule(self, client: "ClientTransport") -> None:
-        """Call `pump` of a client soon."""
+        """Call `work` of a client soon."""
         ...
 
     def lost(self, client: "ClientTransport") -> None:
@@ -67,6 +69,7 @@ class ClientTransport(asyncio.Protocol):
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._room = True
+        self._full = False
         self.host_address = ""
         self.peer = ""
         """Address and port."""
@@ -79,7 +82,7 @@ class ClientTransport(asyncio.Protocol):
         self.pinged: float | None = None
         self.closed_at: float | None = None
         self.scheduled = False
-        """Whether `pump` is going to be called anyway."""
+        """Whether `work` is going to be called anyway."""
 
     # What asyncio calls
 
@@ -97,26 +100,21 @@ class ClientTransport(asyncio.Protocol):
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     def data_received(self, data: bytes) -> None:
-        """Decrypt what came, and take it."""
+        """Keep what came until it is the client's turn.
+
+        Thousands may send at once, and the loop hands over all that is there in one turn.
+        """
         if self.closed_at is not None:
             return
         self._incoming.write(data)
-        try:
-            if self.connection is None and not self._shake_hands():
-                return
-            self._read()
-        except ssl.SSLError as error:
-            if self.connection is None:
-                self._host.stranger(self, _tls_reason(error))
-            else:
-                self._host.refused("", "tls")
-            self._flush()  # the alert, which tells the client why
-            self.close()
-            return
-        self.pump()
+        if self._incoming.pending > _READ_HIGH and not self._full:
+            self._full = True
+            self._transport.pause_reading()
+        self._host.schedule(self)
 
     def eof_received(self) -> bool:
-        """Close as well."""
+        """Take what came before, and close as well."""
+        self.work()
         return False
 
     def pause_writing(self) -> None:
@@ -130,11 +128,40 @@ class ClientTransport(asyncio.Protocol):
 
     def connection_lost(self, _exc: Exception | None) -> None:
         """Let go of everything."""
-        if self.connection is not None:
-            self.connection.lost()
-        self._host.lost(self)
+        if self.closed_at is None:
+            self.closed_at = self._host.monotonic()
+        try:
+            if self.connection is not None:
+                self.connection.lost()
+        finally:
+            self._host.lost(self)
 
     # Handshake, in and out
+
+    def work(self) -> None:
+        """Take what came, and send what is to be sent."""
+        if self.closed_at is not None:
+            return
+        if self._incoming.pending and not self._take():
+            return
+        if self._full:
+            self._full = False
+            self._transport.resume_reading()
+        self.pump()
+
+    def _take(self) -> bool:
+        """Decrypt what came, and take it; return whether the client is still there."""
+        try:
+            if self.connection is not None or self._shake_hands():
+                self._read()
+        except ssl.SSLError as error:
+            if self.connection is None:
+                self._host.stranger(self, _tls_reason(error))
+            else:
+                self._host.refused("", "tls")
+            self._flush()  # the alert, which tells the client why
+            self.close()
+        return self.closed_at is None
 
     def _shake_hands(self) -> bool:
         try:
@@ -168,7 +195,8 @@ class ClientTransport(asyncio.Protocol):
     def _read(self) -> None:
         assert self.connection is not None
         now = self._host.monotonic()
-        while self.closed_at is None:
+        # That there is nothing more to read costs an exception each time, unless it is seen before.
+        while self.closed_at is None and (self._incoming.pending or self._tls.pending()):
             try:
                 data = self._tls.read(_READ)
             except ssl.SSLWantReadError:

@@ -74,6 +74,8 @@ class DiscoveryCall:
         self._since: datetime = host.clock.now()
         self._info = NodeInfo("")
         self._done = False
+        self._outdated = False
+        """Whether there is a snapshot that the stream has not looked at."""
         self.node: NodeKey | None = None
 
     def receive(self, message: bytes) -> None:
@@ -102,12 +104,22 @@ class DiscoveryCall:
         self._info = info or self._info
         self._host.snapshots.listen(self.node, self._update)
         self._stream.update(self._host.snapshots.get(self.node))
-        self._host.connections.add(self)
         self._host.metrics.streams.inc()
+        self._host.connections.add(self)
 
-    def _update(self, snapshot: NodeSnapshot | None) -> None:
-        self._stream.update(snapshot)
+    def _update(self, _snapshot: NodeSnapshot | None) -> None:
+        """Take note that there is a newer snapshot.
+
+        A node may have thousands of streams, all told in one turn of the loop: each looks at the
+        snapshot when its own turn to send comes.
+        """
+        self._outdated = True
         self._call.wake(self._call)
+
+    def _look(self) -> None:
+        if self._outdated and self.node is not None:
+            self._outdated = False
+            self._stream.update(self._host.snapshots.get(self.node))
 
     def half_closed(self) -> None:
         """End the stream with the client."""
@@ -115,7 +127,10 @@ class DiscoveryCall:
 
     def next_message(self) -> Sequence[bytes] | None:
         """Return the response that is due first."""
-        if self.node is None or self._done or not self._stream.due:
+        if self.node is None or self._done:
+            return None
+        self._look()
+        if not self._stream.due:
             return None
         response = self._stream.next_response(self._host.clock.now())
         if response is None:
@@ -138,6 +153,7 @@ class DiscoveryCall:
         """Return what is known of the client."""
         if self.node is None:
             return None
+        self._look()  # a client that does not read is behind, too
         return EnvoyObservation(
             node=self.node,
             peer=self._call.peer,

@@ -81,10 +81,12 @@ class EnvoyConfigController:
         self._damper: Damper[Key] = Damper()
         self._verdicts: dict[tuple[str, str], tuple[FieldProblem, ...]] = {}
         self._nodes: dict[Key, NodeKey] = {}
+        self._configs: dict[NodeKey, dict[Key, None]] = {}
+        """The same, the other way round."""
 
     def configs_of(self, node: NodeKey) -> list[Key]:
         """Return the EnvoyConfigs that have the node-id, as far as they were looked at."""
-        return [key for key, known in self._nodes.items() if known == node]
+        return list(self._configs.get(node, ()))
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Keep one EnvoyConfig."""
@@ -122,8 +124,14 @@ class EnvoyConfigController:
     def _note_node(self, key: Key, node: NodeKey | None) -> None:
         """Take note whose node-id is whose; those that waited for it are looked at again."""
         before = self._nodes.pop(key, None)
+        if before is not None:
+            of_before = self._configs[before]
+            del of_before[key]
+            if not of_before:
+                del self._configs[before]
         if node is not None:
             self._nodes[key] = node
+            self._configs.setdefault(node, {})[key] = None
         if before is not None and before != node:
             for other in self.configs_of(before):
                 self._wake(other)

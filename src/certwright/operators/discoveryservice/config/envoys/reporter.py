@@ -63,6 +63,7 @@ class Reporter:
             self._wake.clear()
             nodes, self._waiting = self._waiting, {}
             for node in nodes:
+                await asyncio.sleep(0)  # there may be thousands, with nothing to write
                 self._looked(node)
                 try:
                     await self.report(node)

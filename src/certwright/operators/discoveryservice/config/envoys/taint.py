@@ -70,8 +70,13 @@ def local_report(
     Of what is *served*, rejections of types that the revision alone decides about (*written*) speak
     against it; those of others are shown.
     """
-    against = [envoy for envoy in envoys if any(_is_rejected(one, written) for one in envoy.types)]
-    others = [one for one in envoys if one.types and one not in against]
+    against: list[EnvoyObservation] = []
+    others: list[EnvoyObservation] = []
+    for envoy in envoys:
+        if any(_is_rejected(one, written) for one in envoy.types):
+            against.append(envoy)
+        elif envoy.types:
+            others.append(envoy)
     taken = [one for one in others if all(_is_taken(kind, written) for kind in one.types)]
     return ReplicaReport(
         accepted=bool(taken),
