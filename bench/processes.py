@@ -55,6 +55,7 @@ class Child:
             stderr=log,
             text=True,
         )
+        self.title = str(command[0])
         self._timer = Timer(patience_seconds, self._process.kill)
         self._timer.start()
 
@@ -89,6 +90,20 @@ class Child:
         line = next(line for line in status.splitlines() if line.startswith("VmRSS:"))
         return int(line.split()[1]) * 1024
 
+    def line(self) -> dict[str, Any]:
+        """Wait for the next line, which is JSON."""
+        assert self._process.stdout is not None
+        text = self._process.stdout.readline()
+        if not text:
+            raise SubjectFailed(f"{self.title} ended with status {self._process.wait()}")
+        return json.loads(text)
+
+    def go_on(self, line: str = "") -> None:
+        """Send the line the process waits for."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{line}\n")
+        self._process.stdin.flush()
+
 
 class Program(Child):
     """A running module of this package, here or in another checkout, that writes JSON lines."""
@@ -101,27 +116,13 @@ class Program(Child):
         root: Path = ROOT,
     ) -> None:
         path = os.pathsep.join([str(root / "src"), str(root / "examples")])
-        self.module = module
         super().__init__(
             [sys.executable, "-m", f"bench.{module}", *args],
             environment={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
             patience_seconds=patience_seconds,
             root=root,
         )
-
-    def line(self) -> dict[str, Any]:
-        """Wait for the next line."""
-        assert self._process.stdout is not None
-        text = self._process.stdout.readline()
-        if not text:
-            raise SubjectFailed(f"{self.module} ended with status {self._process.wait()}")
-        return json.loads(text)
-
-    def go_on(self, line: str = "") -> None:
-        """Send the line the process waits for."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{line}\n")
-        self._process.stdin.flush()
+        self.title = module
 
 
 def cpu_of(pid: int) -> float:

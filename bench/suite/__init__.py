@@ -22,6 +22,7 @@ from bench.suite import (
     simulation,
     status_writes,
     webhook,
+    xds,
 )
 
 BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
@@ -43,4 +44,5 @@ BENCHMARKS: Mapping[str, Callable[[int], Result]] = {
     "webhook": webhook.run,
     "install": install.run,
     "rollout": rollout.run,
+    "xds": xds.run,
 }

@@ -1,0 +1,1 @@
+"""Programs of others that benchmarks and tests run beside ours, built from their Go modules."""
