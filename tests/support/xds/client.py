@@ -181,6 +181,16 @@ class Client:
         async with asyncio.timeout(10):
             return await self._messages[stream_id].get()
 
+    def arrived(self, stream_id: int) -> list[bytes]:
+        """Return the messages that have come and were not asked for."""
+        found: list[bytes] = []
+        queue = self._messages[stream_id]
+        while not queue.empty():
+            one = queue.get_nowait()
+            assert isinstance(one, bytes), one
+            found.append(one)
+        return found
+
     def silent(self, stream_id: int) -> bool:
         return self._messages[stream_id].empty()
 
@@ -300,18 +310,30 @@ class Served:
         trusted: bytes = b"",
         version: ssl.TLSVersion | None = None,
     ) -> AsyncIterator[Client]:
-        context = tls_of(files or self.ca.client("shop"), trusted or self.ca.pem, version)
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", self.server.port, ssl=context, server_hostname="localhost"
+        found = connected(
+            self.server.port, files or self.ca.client("shop"), trusted or self.ca.pem, version
         )
-        client = Client(reader, writer)
-        async with asyncio.TaskGroup() as group:
-            task = group.create_task(client.run())
-            try:
-                yield client
-            finally:
-                task.cancel()
-                writer.transport.abort()
+        async with found as client:
+            yield client
+
+
+@asynccontextmanager
+async def connected(
+    port: int, files: TlsFiles, trusted: bytes, version: ssl.TLSVersion | None = None
+) -> AsyncIterator[Client]:
+    """Connect to a server on this machine, and read until the context ends."""
+    context = tls_of(files, trusted, version)
+    reader, writer = await asyncio.open_connection(
+        "127.0.0.1", port, ssl=context, server_hostname="localhost"
+    )
+    client = Client(reader, writer)
+    async with asyncio.TaskGroup() as group:
+        task = group.create_task(client.run())
+        try:
+            yield client
+        finally:
+            task.cancel()
+            writer.transport.abort()
 
 
 def tls_of(
