@@ -1,16 +1,14 @@
 """What is known of the connected Envoys, as values: for statuses, commands and rotations."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from certwright.xds.protocol.observation import TypeObservation
 from certwright.xds.snapshot import NodeKey
 
 
-@dataclass(frozen=True, slots=True)
-class EnvoyObservation:
+class EnvoyObservation(NamedTuple):
     """One stream of one Envoy: who it is, and what it holds."""
 
     node: NodeKey

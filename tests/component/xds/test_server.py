@@ -136,6 +136,28 @@ async def test_a_client_that_rejects_everything_is_sent_each_version_once() -> N
         assert (seen.types[0].rejected, seen.types[0].message) == ("v2", "I do not like it")
 
 
+async def test_a_delta_client_that_rejects_everything_is_sent_each_version_once() -> None:
+    served = Served()
+    served.snapshots.put(KEY, snapshot(SECRET, "v0", x="0"))
+    async with served.running(), served.client() as client:
+        call = client.call(DELTA)
+        first = DeltaDiscoveryRequest(type_url=SECRET, resource_names_subscribe=["x"])
+        first.node.id = "gateway"
+        client.send(call, first)
+        for version in range(1, 4):
+            response = DeltaDiscoveryResponse.FromString(await client.message(call))
+            assert [one.version for one in response.resources] == [str(version - 1)]
+            verdict = DeltaDiscoveryRequest(type_url=SECRET, response_nonce=response.nonce)
+            verdict.error_detail.message = "I do not like it"
+            for _ in range(20):
+                client.send(call, verdict)
+            await client.ping()
+            assert client.silent(call)
+            served.snapshots.put(KEY, snapshot(SECRET, f"v{version}", x=str(version)))
+        await client.message(call)
+        assert served.count("responses_total", type="Secret") == 4
+
+
 @pytest.mark.scenario("DS-65")
 async def test_the_node_id_of_another_namespace_is_refused() -> None:
     served = Served()

@@ -1,7 +1,6 @@
 """What is known of one type on one stream: what is wanted, what is held, and the verdict."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -36,8 +35,7 @@ class Received(StrEnum):
     """It answers another response than the last, so it is no verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeObservation:
+class TypeObservation(NamedTuple):
     """What one client has of one type."""
 
     type_url: str

@@ -76,6 +76,8 @@ class DiscoveryCall:
         self._done = False
         self._outdated = False
         """Whether there is a snapshot that the stream has not looked at."""
+        self._seen: EnvoyObservation | None = None
+        """What was observed last; None if something happened since."""
         self.node: NodeKey | None = None
 
     def receive(self, message: bytes) -> None:
@@ -90,6 +92,7 @@ class DiscoveryCall:
             request = request._replace(type_url=self._kind.type_url)
         if self.node is None:
             self._begin(request.node)
+        self._seen = None
         try:
             received = self._stream.receive(request, self._host.clock.now())
         except ProtocolViolation as error:
@@ -119,6 +122,7 @@ class DiscoveryCall:
     def _look(self) -> None:
         if self._outdated and self.node is not None:
             self._outdated = False
+            self._seen = None
             self._stream.update(self._host.snapshots.get(self.node))
 
     def half_closed(self) -> None:
@@ -135,6 +139,7 @@ class DiscoveryCall:
         response = self._stream.next_response(self._host.clock.now())
         if response is None:
             return None
+        self._seen = None
         self._host.metrics.responses(response.type_url)
         return response.body, response.ending
 
@@ -154,16 +159,18 @@ class DiscoveryCall:
         if self.node is None:
             return None
         self._look()  # a client that does not read is behind, too
-        return EnvoyObservation(
-            node=self.node,
-            peer=self._call.peer,
-            serial=self._identity.serial,
-            not_after=self._identity.not_after,
-            since=self._since,
-            user_agent=self._info.user_agent,
-            delta=self._kind.delta,
-            types=tuple(self._stream.observe()),
-        )
+        if self._seen is None:
+            self._seen = EnvoyObservation(
+                node=self.node,
+                peer=self._call.peer,
+                serial=self._identity.serial,
+                not_after=self._identity.not_after,
+                since=self._since,
+                user_agent=self._info.user_agent,
+                delta=self._kind.delta,
+                types=tuple(self._stream.observe()),
+            )
+        return self._seen
 
 
 def _invalid(reason: str, message: str) -> CallRefused:

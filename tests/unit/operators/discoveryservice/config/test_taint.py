@@ -1,6 +1,5 @@
 """When Envoys have rejected a version, and which one they hold."""
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -108,7 +107,7 @@ def test_a_rejected_secret_is_shown_and_speaks_not_against_the_version() -> None
 def test_what_envoy_repeats_of_a_secret_is_not_shown() -> None:
     said = 'Proto constraint failed (x): name: "web" tls_certificate { private_key { inline_bytes: "k3y"'
     for url, shown in ((SECRET, False), (LISTENER, True)):
-        one = replace(rejected(url, SERVED[url]), message=said)
+        one = rejected(url, SERVED[url])._replace(message=said)
         [found] = report(envoy("e", one)).rejections
         assert ("k3y" in found.message) is shown
         assert found.message.startswith("Proto constraint failed (x)")
