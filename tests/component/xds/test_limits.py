@@ -249,6 +249,22 @@ async def test_a_client_that_does_not_shake_hands_is_cut() -> None:
     assert served.refused("handshake_timeout") == 1
 
 
+async def test_a_client_that_waits_for_its_turn_is_not_late() -> None:
+    served = Served()
+    async with served.running():
+        _, writer = await asyncio.open_connection("127.0.0.1", served.server.port)
+        await until(lambda: served.count("connections") == 1)
+        [client] = served.server._clients
+        served.clock.forward(timedelta(seconds=11))
+        client.data_received(b"\x16")  # the first byte of a handshake: others have their turn first
+        served.server.check()
+        assert served.refused("handshake_timeout") == 0
+        await until(lambda: not client.scheduled)
+        served.server.check()
+        assert served.refused("handshake_timeout") == 1
+        writer.close()
+
+
 async def test_connections_over_the_limit_are_closed_at_once() -> None:
     served = Served(GrpcLimits(connections=2))
     async with served.running(), served.client() as one, served.client() as two:

@@ -83,7 +83,7 @@ class ComparedServer(Protocol):
         """Return a context with a client of it."""
         ...
 
-    async def rest(self, client: Client) -> None:
+    async def rest(self, client: Client, /) -> None:
         """Return when it has probably handled what the client sent."""
         ...
 
@@ -108,7 +108,7 @@ class OurServer:
     def connect(self) -> Any:
         return self._served.client(self._files)
 
-    async def rest(self, client: Client) -> None:
+    async def rest(self, client: Client, /) -> None:
         # The answer to the first ping may overtake responses; the second is sent after them.
         await client.ping()
         await client.ping()
@@ -144,7 +144,7 @@ class GoControlPlane:
     def connect(self) -> Any:
         return connected(self.port, self._files, self._authority)
 
-    async def rest(self, client: Client) -> None:
+    async def rest(self, _client: Client, /) -> None:
         # A ping would say nothing of its streams, and after a few it ends the connection.
         await asyncio.sleep(GRACE_SECONDS)
 

@@ -257,6 +257,8 @@ class ClientTransport(asyncio.Protocol):
         if self.closed_at is not None:
             if now - self.closed_at > limits.drain.total_seconds():
                 self.abort()
+        elif self.scheduled and now < self.ends:
+            return  # it has said something, and waits for its turn
         elif connection is None:
             if now - self.since > limits.handshake.total_seconds():
                 self._host.refused("", "handshake_timeout")
