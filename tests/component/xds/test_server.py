@@ -4,6 +4,7 @@ import ssl
 from datetime import timedelta
 
 import pytest
+from h2.errors import ErrorCodes
 from tests.support.xds.client import (
     ADS,
     DELTA,
@@ -89,6 +90,22 @@ async def test_responses_larger_than_any_window_arrive_whole() -> None:
         call = client.call(ADS)
         client.send(call, request(CLUSTER, "gateway"))
         assert len((await client.response(call)).resources) == 30
+
+
+async def test_room_for_requests_is_given_back_whatever_becomes_of_their_streams() -> None:
+    served = Served()
+    large = request(SECRET, "gateway", "n" * 4000)
+    async with served.running(), served.client() as client:
+        call = client.call(ADS)
+        for number in range(60):
+            await until(lambda: client.h2.local_flow_control_window(call) >= 5000)
+            client.send(call, large)
+            if number % 3 == 0:
+                await until(lambda: client.h2.local_flow_control_window(call) >= 5000)
+                short = client.call(ADS)
+                client.send(short, large)
+                client.h2.reset_stream(short, ErrorCodes.CANCEL)
+        await check_health(client)
 
 
 async def test_many_streams_share_a_connection() -> None:

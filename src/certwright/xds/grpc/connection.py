@@ -37,6 +37,8 @@ _CONFIG: Final = H2Configuration(
 _START: Final = [(":status", "200"), ("content-type", "application/grpc")]
 _OUTPUT: Final = 65536
 """About so many bytes are made at a time, before the transport says whether there is room."""
+_GIVE_BACK: Final = 16384
+"""So much room that messages took is given back at a time: requests are small, windows are not."""
 _PING: Final = b"certwrig"
 
 Refused = Callable[[str, str], None]
@@ -67,6 +69,9 @@ class GrpcConnection:
         self._calls: dict[int, GrpcCall] = {}
         self._ready: dict[int, GrpcCall] = {}
         """Calls that may have something to send."""
+        self._taken: dict[int, int] = {}
+        """By stream: how much room its messages took that was not given back yet."""
+        self._taken_in_all = 0
         self.heard = now
         """When the client last sent something, in monotonic seconds."""
         self.served = 0
@@ -162,9 +167,7 @@ class GrpcConnection:
 
     def _data(self, event: DataReceived) -> None:
         stream_id = event.stream_id
-        # The room is given back at once: what a call may buffer is bounded by its reader.
-        if event.flow_controlled_length:
-            self._h2.acknowledge_received_data(event.flow_controlled_length, stream_id)
+        self._give_back(stream_id, event.flow_controlled_length or 0)
         call = self._calls.get(stream_id)
         if call is None:
             return
@@ -181,6 +184,15 @@ class GrpcConnection:
             self._refuse(call, error)
         else:
             self._ready[stream_id] = call
+
+    def _give_back(self, stream_id: int, size: int) -> None:
+        """Give back room, whatever becomes of a message: what calls buffer is bounded otherwise."""
+        self._taken[stream_id] = self._taken.get(stream_id, 0) + size
+        self._taken_in_all += size
+        if self._taken_in_all >= _GIVE_BACK:
+            taken, self._taken, self._taken_in_all = self._taken, {}, 0
+            for each, length in taken.items():
+                self._h2.acknowledge_received_data(length, each)
 
     def _buffered(self) -> int:
         return sum(len(call.reader) for call in self._calls.values())
