@@ -214,10 +214,11 @@ class XdsServer:
             client.scheduled = False
             try:
                 client.work()
-            except Exception:  # noqa: BLE001 - one client must not stop the others
-                _log.exception("a client is cut off because of an error of ours", peer=client.peer)
+            except Exception:
                 self.refused("", "internal")
                 client.abort()
+                asyncio.get_running_loop().call_soon(self._step)  # the others are served as ever
+                raise  # and the loop reports it
             if self.monotonic() > until:
                 asyncio.get_running_loop().call_soon(self._step)
                 return
