@@ -71,6 +71,7 @@ THIRD_PARTY = {
         "certwright.issuers.acme.issuer",
         "certwright.operators.discoveryservice.config.publisher",
         "certwright.operators.discoveryservice.config.envoys.reporter",
+        "certwright.operators.discoveryservice.connected.reporter",
         "certwright.runtime.",
         "certwright.tls.",
         "certwright.webhook.",

@@ -95,13 +95,16 @@ def _discovery_service() -> list[Declared]:
     from certwright.operators.discoveryservice.certificates.shared import (
         CertificateOperatorSettings,
     )
+    from certwright.operators.discoveryservice.connected.observer import WATCHED, ReportObserver
     from certwright.operators.discoveryservice.service.operator import service_operator
     from certwright.operators.discoveryservice.service.plane import ServiceDefaults
     from certwright.runtime import Operator
 
     kinds: list[type[Object]] = [EnvoyConfig, EnvoyConfigRevision]
     served = Operator("envoyconfig", lambda _host: (), kinds=kinds)
-    certificates = certificate_operator(CertificateOperatorSettings())
+    certificates = certificate_operator(
+        CertificateOperatorSettings(observer=ReportObserver(), watched=WATCHED)
+    )
     return [service_operator(ServiceDefaults()), certificates, served]
 
 

@@ -31,10 +31,24 @@ class EnvoyObservation(NamedTuple):
         return all(one.in_sync for one in self.types)
 
 
+class ShownCertificate(NamedTuple):
+    """Which certificate one stream of an Envoy began with; quicker to have than all the rest."""
+
+    node: NodeKey
+    peer: str
+    """Its address and port."""
+    serial: str
+    """In hexadecimal digits."""
+
+
 class ObservedStream(Protocol):
     """A stream that can be observed."""
 
     node: NodeKey | None
+
+    def shown(self) -> ShownCertificate | None:
+        """Return which certificate it began with; None if it has not said yet who it is."""
+        ...
 
     def observe(self) -> EnvoyObservation | None:
         """Return what is known of it; None if it has not said yet who it is."""
@@ -62,6 +76,10 @@ class Connections:
             if (seen := stream.observe()) is not None
         ]
         return sorted(found, key=lambda one: (one.node, one.since, one.peer))
+
+    def shown(self) -> list[ShownCertificate]:
+        """Return which certificates all Envoys have shown, in order of nodes."""
+        return sorted(one for stream in self._streams if (one := stream.shown()) is not None)
 
     def listen(self, listener: Callable[[NodeKey], None]) -> None:
         """Call a function with a node when an Envoy of it came, went, accepted or rejected."""

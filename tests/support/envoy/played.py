@@ -5,7 +5,7 @@ from datetime import datetime
 
 from certwright.clock import Clock
 from certwright.xds import typeurls
-from certwright.xds.observations import Connections, EnvoyObservation
+from certwright.xds.observations import Connections, EnvoyObservation, ShownCertificate
 from certwright.xds.protocol.requests import StateRequest
 from certwright.xds.protocol.stateoftheworld import StateStream
 from certwright.xds.snapshot import NodeKey, NodeSnapshot
@@ -26,9 +26,11 @@ class PlayedEnvoy:
         name: str = "envoy",
         verdict: Callable[[str, frozenset[str]], str] = lambda _type, _names: "",
         asked: tuple[str, ...] = ASKED,
+        serial: str = "1",
     ) -> None:
         self.node: NodeKey | None = node
         self.name = name
+        self.serial = serial
         self.answers = 0
         self.verdict = verdict
         self._clock = clock
@@ -67,11 +69,16 @@ class PlayedEnvoy:
             self._stream.receive(request, self._now)
             self._connections.changed(self)
 
+    def shown(self) -> ShownCertificate | None:
+        """Return which certificate it showed."""
+        assert self.node is not None
+        return ShownCertificate(self.node, self.name, self.serial)
+
     def observe(self) -> EnvoyObservation | None:
         """Return what the server knows of it."""
         assert self.node is not None
         return EnvoyObservation(
-            self.node, self.name, "1", self._since, self._since, "envoy 1.40.0", delta=False,
+            self.node, self.name, self.serial, self._since, self._since, "envoy 1.40.0", delta=False,
             types=tuple(self._stream.observe()),
         )  # fmt: skip
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -62,12 +62,14 @@ def run_discovery_service(settings: ProcessSettings) -> None:
     config = load_config(settings.kubeconfig, settings.context)
     namespace = os.environ.get("POD_NAMESPACE") or config.namespace or "default"
     configure_logs(level="debug" if settings.debug else "info")
-    operators = pod_operators(pod_settings(settings, namespace), schema)
+    operators = pod_operators(pod_settings(settings, namespace, os.environ), schema)
     election = LeaderElection(name=f"marin3r-{settings.name}", namespace=namespace)
     run_to_end(_run(config, operators, election, [one for one in addresses if one.port]))
 
 
-def pod_settings(settings: ProcessSettings, namespace: str) -> PodSettings:
+def pod_settings(
+    settings: ProcessSettings, namespace: str, environment: Mapping[str, str]
+) -> PodSettings:
     """Return what the parts of the process are told."""
     return PodSettings(
         SidecarDefaults(settings.name, settings.envoy_image or ENVOY_IMAGE, settings.image),
@@ -76,6 +78,8 @@ def pod_settings(settings: ProcessSettings, namespace: str) -> PodSettings:
         settings.ca_directory,
         ListenAddress(settings.xds_port, ALL),
         ListenAddress(settings.webhook_port, ALL),
+        environment.get("POD_NAME", ""),
+        environment.get("POD_UID", ""),
     )
 
 

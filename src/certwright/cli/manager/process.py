@@ -38,6 +38,7 @@ from certwright.operators.certmanager.operator import CertManagerSettings, certm
 from certwright.operators.certmanager.source import BundleSource
 from certwright.operators.discoveryservice.certificates.operator import certificate_operator
 from certwright.operators.discoveryservice.certificates.shared import CertificateOperatorSettings
+from certwright.operators.discoveryservice.connected.observer import WATCHED, ReportObserver
 from certwright.operators.discoveryservice.service.operator import service_operator
 from certwright.operators.discoveryservice.service.plane import ServiceDefaults
 from certwright.operators.managedresource.configuration import LoadedConfiguration
@@ -153,7 +154,9 @@ def discovery_services(options: ManagerOptions) -> Iterator[Declared]:
                 options.discovery_image or usual.image, options.envoy_image or usual.envoy_image
             )
         )
-        yield certificate_operator(CertificateOperatorSettings())
+        yield certificate_operator(
+            CertificateOperatorSettings(observer=ReportObserver(), watched=WATCHED)
+        )
 
 
 async def bundle_library(client: Client, folder: Path | None, namespace: str) -> BundleLibrary:

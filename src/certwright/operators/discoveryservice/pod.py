@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
+from certwright.kube import Key
 from certwright.operators.discoveryservice.config.operator import config_operator
 from certwright.operators.discoveryservice.config.review import config_webhook
+from certwright.operators.discoveryservice.connected.reporter import (
+    CertificateReporter,
+    ReplicaIdentity,
+)
 from certwright.operators.discoveryservice.injection.annotations import SidecarDefaults
 from certwright.operators.discoveryservice.injection.review import injection_handler
-from certwright.runtime import ListenAddress, Operator, OperatorHost, Part
+from certwright.runtime import Cache, ListenAddress, Operator, OperatorHost, Part
 from certwright.tls.directory import CertificateDirectory, DirectoryFollower
 from certwright.tls.server import ServingCertificate
 from certwright.webhook.operator import webhook_operator
@@ -36,6 +41,9 @@ class PodSettings:
     """With the authorities of clients in ``tls.crt``."""
     xds: ListenAddress
     webhook: ListenAddress
+    pod: str = ""
+    """Its name; without it nothing is reported about certificates."""
+    pod_uid: str = ""
 
 
 def pod_operators(settings: PodSettings, schema: MessageSchema) -> list[Operator]:
@@ -62,7 +70,19 @@ def xds_operator(settings: PodSettings, schema: MessageSchema) -> Operator:
         source = CertificateDirectory(settings.server_directory, client_authority=str(authority))
         yield DirectoryFollower(source, certificate)
         yield server
-        yield from config_operator(schema, snapshots, server.connections).build(host)
+        yield from config_operator(
+            schema, snapshots, server.connections, replica=settings.pod
+        ).build(host)
+        if settings.pod:
+            cache = Cache(host.client, cluster="certificates", rng=host.rng)
+            pod = Key(settings.namespace, settings.pod)
+            identity = ReplicaIdentity(settings.sidecars.discovery_service, pod, settings.pod_uid)
+            reporter = CertificateReporter(
+                host.client, host.clock, cache, server, lambda: certificate.pair, identity
+            )
+            certificate.listen(reporter.wake)
+            yield cache
+            yield reporter
 
     return Operator("xds", build, kinds=[EnvoyConfig, EnvoyConfigRevision])
 

@@ -10,7 +10,7 @@ from certwright.xds.grpc.call import CallHandler, GrpcCall
 from certwright.xds.grpc.status import CallRefused, StatusCode
 from certwright.xds.messages import Undecodable
 from certwright.xds.metrics import XdsMetrics
-from certwright.xds.observations import Connections, EnvoyObservation
+from certwright.xds.observations import Connections, EnvoyObservation, ShownCertificate
 from certwright.xds.protocol.delta import DeltaStream
 from certwright.xds.protocol.observation import Received
 from certwright.xds.protocol.requests import NodeInfo, read_delta_request, read_state_request
@@ -153,6 +153,12 @@ class DiscoveryCall:
             self._host.snapshots.unlisten(self.node, self._update)
             self._host.connections.remove(self)
             self._host.metrics.streams.dec()
+
+    def shown(self) -> ShownCertificate | None:
+        """Return which certificate the client has shown."""
+        if self.node is None:
+            return None
+        return ShownCertificate(self.node, self._call.peer, self._identity.serial)
 
     def observe(self) -> EnvoyObservation | None:
         """Return what is known of the client."""

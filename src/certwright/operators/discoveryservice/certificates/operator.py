@@ -52,7 +52,7 @@ def certificate_operator(settings: CertificateOperatorSettings) -> Operator:
             watches=[
                 mapped(_SECRETS, controller.by_secret),
                 mapped(_CERTIFICATES, controller.by_certificate),
-                *(mapped(watched, controller.by_bundle) for watched in _BUNDLES),
+                *(mapped(one, controller.by_bundle) for one in (*_BUNDLES, *settings.watched)),
             ],
             channels=settings.channels,
             workers=settings.workers,

@@ -22,7 +22,7 @@ from certwright.operators.discoveryservice.certificates.schedule import SPREAD, 
 from certwright.operators.discoveryservice.certificates.status import Findings, status_of
 from certwright.operators.discoveryservice.certificates.wanted import WantedCertificate
 from certwright.pki.pairs import CertifiedKey
-from certwright.runtime import DONE, Channel, Context, Outcome, again
+from certwright.runtime import DONE, Channel, Context, Outcome, Watched, again
 
 RSA_2048: Final = pki.KeySpec(pki.KeyAlgorithm.RSA, 2048)
 
@@ -45,6 +45,8 @@ class CertificateOperatorSettings:
     """Who knows what those have who use the certificates."""
     channels: tuple[Channel, ...] = field(default=())
     """What else wakes the controller, such as changes of what the observer knows."""
+    watched: tuple[Watched, ...] = field(default=())
+    """Objects labelled like those of a DiscoveryService that the observer reads."""
     workers: int = 4
 
 

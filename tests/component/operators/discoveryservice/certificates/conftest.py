@@ -11,6 +11,7 @@
 
 import asyncio
 from base64 import b64decode, b64encode
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -25,7 +26,7 @@ from certwright.operators.discoveryservice.certificates.rotation.observer import
 from certwright.operators.discoveryservice.certificates.shared import CertificateOperatorSettings
 from certwright.pki.certificates import Certificate, fingerprint
 from certwright.pki.pairs import CertifiedKey, read_pair
-from certwright.runtime import Channel, Operator
+from certwright.runtime import Channel, Context, Operator
 from certwright.testkit import Calls, EmbeddedCluster, VirtualLoop
 
 DSC = DiscoveryServiceCertificate.resource
@@ -46,6 +47,10 @@ class Connected:
         self.trusted: dict[Key, dict[str, str]] = {}
         self.complete = True
         self.changed = Channel()
+
+    def observe(self, _ctx: Context, service: Key) -> Callable[[Key], Users]:
+        assert service == Key("default", "x")
+        return self.users
 
     def users(self, secret: Key) -> Users:
         shown, trusted = self.shown.get(secret, {}), self.trusted.get(secret, {})

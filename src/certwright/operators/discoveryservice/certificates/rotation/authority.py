@@ -172,18 +172,25 @@ class AuthorityPass:
             places=tuple(places),
             due=self._due(view) is not None,
             ordered=contents.ordered,
-            observed=self._tools.settings.observer is not None,
+            observed=self._is_observed(view),
         )
 
     def _places(self, ctx: Context, view: AuthorityView) -> list[TrustPlace]:
-        observer, key = self._tools.settings.observer, view.wanted.secret
-        places = PlaceView(key, view.contents.bundle, self._ages, ctx.clock.monotonic(), observer)
-        found = [places.leaf_place(leaf) for leaf in view.leaves]
+        observer, key, users = self._tools.settings.observer, view.wanted.secret, None
         service = controller_name(view.obj, DiscoveryService.resource.kind)
+        if observer is not None and service:
+            users = observer.observe(ctx, Key(key.namespace, service))
+        places = PlaceView(key, view.contents.bundle, self._ages, ctx.clock.monotonic(), users)
+        found = [places.leaf_place(leaf) for leaf in view.leaves]
         for kind in (ConfigMap, MutatingWebhookConfiguration):
             labelled = ctx.list(kind, labels=f"{INSTANCE}={service}") if service else ()
             found += [places.bundle_place(one) for one in map(bundle_place, labelled) if one]
         return found
+
+    def _is_observed(self, view: AuthorityView) -> bool:
+        """Return whether it can be known who uses the certificates of an authority."""
+        service = controller_name(view.obj, DiscoveryService.resource.kind)
+        return self._tools.settings.observer is not None and bool(service)
 
     def _due(self, view: AuthorityView) -> IssueCause | None:
         """Return why the authority is to be replaced; None if it is not."""

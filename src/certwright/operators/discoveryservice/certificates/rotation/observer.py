@@ -7,19 +7,23 @@ shown what they have. To plug one in::
     settings = CertificateOperatorSettings(observer=observer, channels=[changed])
 
 and send the key of the authority's DiscoveryServiceCertificate through the channel whenever an
-answer of the observer has changed. What a controller has to do for a DiscoveryService is little:
-create the certificates (the authority with renewal enabled, and as its controller the
-DiscoveryService), take what webhook configurations and ConfigMaps are to trust from ``ca.crt`` of
-the authority's Secret, and copy ``status.rotation`` of the authority into its own status. Such
-objects are found by their labels (`places.SERVICE_LABELS`, `places.INSTANCE`), and a rotation waits
-until all of them name what they should.
+answer of the observer has changed; or name in ``watched`` the objects of a DiscoveryService that
+the observer reads. The one that reads the reports of control planes is ``connected.observer``.
+
+What a controller has to do for a DiscoveryService is little: create the certificates (the authority
+with renewal enabled, and as its controller the DiscoveryService), take what webhook configurations
+and ConfigMaps are to trust from ``ca.crt`` of the authority's Secret, and copy ``status.rotation``
+of the authority into its own status. Such objects are found by their labels
+(`places.SERVICE_LABELS`, `places.INSTANCE`), and a rotation waits until all of them name what they
+should.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from certwright.kube import Key
+from certwright.runtime import Context
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +44,9 @@ class Users:
 class CertificateObserver(Protocol):
     """Tells what is known of those who use certificates. Must answer at once, from memory."""
 
-    def users(self, secret: Key) -> Users:
-        """Return who uses the certificate of a Secret."""
+    def observe(self, ctx: Context, service: Key) -> Callable[[Key], Users]:
+        """Return what tells, during one pass, who uses the certificate of a Secret.
+
+        *service* has the name of the DiscoveryService and the namespace of its control plane.
+        """
         ...

@@ -19,10 +19,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     read_contents,
 )
 from certwright.operators.discoveryservice.certificates.decision import signer_of
-from certwright.operators.discoveryservice.certificates.rotation.observer import (
-    CertificateObserver,
-    Users,
-)
+from certwright.operators.discoveryservice.certificates.rotation.observer import Users
 from certwright.operators.discoveryservice.certificates.wanted import issuer_of, secret_of
 from certwright.pki.certificates import Certificate
 from certwright.pki.rotation import TrustPlace
@@ -124,7 +121,8 @@ class PlaceView:
     """All authorities that may have signed something."""
     ages: PlaceAges
     now: float
-    observer: CertificateObserver | None = None
+    users: Callable[[Key], Users] | None = None
+    """Tells who uses the certificate of a Secret; None if that is not known."""
 
     def leaf_place(self, leaf: Leaf) -> TrustPlace:
         """Return what is known of the Secret of a certificate."""
@@ -132,7 +130,7 @@ class PlaceView:
         pair = contents.pair
         signer = "" if pair is None else signer_of(pair.certificate, self.bundle) or _OTHER
         digest = bundle_digest(contents.bundle)
-        users = self.observer.users(leaf.key) if self.observer is not None else None
+        users = self.users(leaf.key) if self.users is not None else None
         late = [] if users is None or pair is None else [
             one for one, serial in sorted(users.serials.items()) if serial != pair.serial
         ]  # fmt: skip

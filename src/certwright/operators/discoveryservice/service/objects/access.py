@@ -31,9 +31,11 @@ CLUSTER_RULES: Final = (
     PolicyRule(_CONFIG_GROUP, "envoyconfigs/finalizers", ("update",)),
     PolicyRule(_CONFIG_GROUP, "envoyconfigrevisions/finalizers", ("update",)),
     PolicyRule(GROUP, "discoveryservices", _READ),
+    PolicyRule(GROUP, "discoveryservicecertificates", _READ),
     PolicyRule("events.k8s.io", "events", ("create", "patch")),
 )
-"""In all namespaces: the configuration of Envoys, and which namespaces are enabled."""
+"""In all namespaces: the configuration of Envoys, which namespaces are enabled, and which
+certificates their Envoys are to show (their serial numbers; the keys are in Secrets)."""
 NAMESPACE_RULES: Final = (
     PolicyRule("", "secrets", _READ),
     PolicyRule("", "pods", _READ),
@@ -43,7 +45,7 @@ NAMESPACE_RULES: Final = (
 OWN_RULES: Final = (
     PolicyRule("coordination.k8s.io", "leases", (*_READ, "create", "update", "patch")),
 )
-"""In the namespace of the control plane: which replica writes."""
+"""In the namespace of the control plane: which replica writes, and what each one reports."""
 
 
 def access_objects(plane: DiscoveryPlane) -> list[JsonObject]:

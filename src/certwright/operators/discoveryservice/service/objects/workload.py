@@ -132,6 +132,7 @@ def _container(plane: DiscoveryPlane) -> JsonObject:
             {"name": "WATCH_NAMESPACE", "value": ""},
             _from_field("POD_NAME", "metadata.name"),
             _from_field("POD_NAMESPACE", "metadata.namespace"),
+            _from_field("POD_UID", "metadata.uid"),
         ],
         "livenessProbe": _probe("/healthz"),
         "readinessProbe": _probe("/readyz"),
