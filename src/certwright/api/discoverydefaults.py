@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from msgspec import UNSET, UnsetType
 
 from certwright.api.discoveryservices import (
+    GROUP,
     CertificateSettings,
     DiscoveryServiceCertificateSpec,
     DiscoveryServiceSpec,
@@ -22,6 +23,8 @@ CA_LIFETIME: Final = timedelta(hours=26280)
 SERVER_LIFETIME: Final = timedelta(hours=2160)
 CLIENT_LIFETIME: Final = timedelta(hours=48)
 CLIENT_SECRET: Final = "envoy-sidecar-client-cert"  # noqa: S105 - a name
+PROPAGATION: Final = f"{GROUP}/propagation"
+"""Annotation of an authority: a duration that counts instead of the operator's setting."""
 XDS_PORT: Final = 18000
 WEBHOOK_PORT: Final = 8443
 METRICS_PORT: Final = 8383
@@ -64,6 +67,12 @@ def ca_lifetime(spec: DiscoveryServiceSpec) -> timedelta:
 def server_lifetime(spec: DiscoveryServiceSpec) -> timedelta:
     """Return how long the certificate of the server is valid."""
     return _lifetime(pki_settings(spec).server_certificate, SERVER_LIFETIME)
+
+
+def propagation(spec: DiscoveryServiceSpec) -> str:
+    """Return how long a change of a Secret may take, as it is written; empty if it is not set."""
+    found = pki_settings(spec).propagation
+    return "" if found is UNSET else found
 
 
 def is_renewed(spec: DiscoveryServiceCertificateSpec) -> bool:

@@ -17,6 +17,7 @@ from certwright.api.discoverydefaults import (
     WEBHOOK_PORT,
     ca_lifetime,
     ca_secret_name,
+    propagation,
     server_lifetime,
     server_secret_name,
     service_settings,
@@ -71,6 +72,8 @@ class DiscoveryPlane:
     failure_policy: Literal["Fail", "Ignore"] = "Fail"
     ca_secret: str
     ca_lifetime: timedelta
+    propagation: str = ""
+    """How long a change of a Secret may take to reach all; the operator's setting if empty."""
     server_secret: str
     server_lifetime: timedelta
 
@@ -155,6 +158,7 @@ def control_plane(obj: DiscoveryService, defaults: ServiceDefaults) -> Discovery
         failure_policy=_or(policy, "Fail"),
         ca_secret=ca_secret_name(name, spec),
         ca_lifetime=ca_lifetime(spec),
+        propagation=propagation(spec),
         server_secret=server_secret_name(name, spec),
         server_lifetime=server_lifetime(spec),
     )

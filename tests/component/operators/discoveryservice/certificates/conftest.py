@@ -35,6 +35,12 @@ SERVER = "marin3r-server-cert-x"
 CLIENT = "envoy-sidecar-client-cert"
 P256 = pki.KeySpec(pki.KeyAlgorithm.ECDSA, 256)
 DAY = 24 * 3600
+LABELS = {
+    "app.kubernetes.io/managed-by": "marin3r-operator",
+    "app.kubernetes.io/component": "discovery-service",
+    "app.kubernetes.io/instance": "x",
+}
+"""Of all objects of the DiscoveryService."""
 CLOSELY = 3
 """How many minutes pass at once where a rotation is watched."""
 
@@ -82,6 +88,7 @@ class Certifying:
         metadata: JsonObject = {"name": name, "namespace": namespace or self.cluster.namespace}
         if owner is not None:
             metadata["ownerReferences"] = [owner]
+            metadata["labels"] = LABELS
         whole = {
             "commonName": name,
             "validFor": 2 * DAY,

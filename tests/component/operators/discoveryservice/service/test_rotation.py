@@ -49,3 +49,18 @@ async def test_no_pod_is_refused_while_the_authority_is_replaced(serving: Servin
     assert counts[-1] == (1, 1)
     after = await serving.find(Secret, AUTHORITY)
     assert after["data"]["tls.crt"] != before["data"]["tls.crt"]
+
+
+async def test_how_long_secrets_take_reaches_the_authority_and_goes_again(serving: Serving) -> None:
+    await serving.served("a", pkiConfig={"propagation": "90s"})
+    key = "operator.marin3r.3scale.net/propagation"
+    authority = await serving.find(DSC, AUTHORITY)
+    assert authority["metadata"]["annotations"][key] == "90s"
+    await serving.change(pkiConfig={"propagation": "3m"})
+    await serving.settle()
+    authority = await serving.find(DSC, AUTHORITY)
+    assert authority["metadata"]["annotations"][key] == "3m"
+    await serving.change(pkiConfig=None)
+    await serving.settle()
+    authority = await serving.find(DSC, AUTHORITY)
+    assert key not in (authority["metadata"].get("annotations") or {})

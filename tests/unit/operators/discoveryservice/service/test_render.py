@@ -246,3 +246,19 @@ def test_the_registration_goes_first_and_the_authority_after_what_it_signed() ->
     certificates = [ref.name for ref in order if ref.kind == "DiscoveryServiceCertificate"]
     assert certificates[-1] == "marin3r-ca-cert-x"
     assert kinds[-1] == "ServiceAccount"
+
+
+def test_how_long_secrets_take_is_told_to_the_authority() -> None:
+    key = "operator.marin3r.3scale.net/propagation"
+    asked = pki.authority(plane(pkiConfig={"propagation": "90s"}))
+    assert asked["metadata"]["annotations"] == {key: "90s"}
+    old_name = pki.authority(plane(pkiConfg={"propagation": "2h"}))
+    assert old_name["metadata"]["annotations"] == {key: "2h"}
+    assert "annotations" not in pki.authority(plane())["metadata"]
+    assert "annotations" not in pki.server(plane(pkiConfig={"propagation": "90s"}))["metadata"]
+
+
+def test_pods_know_who_they_are() -> None:
+    env = {one["name"]: one for one in container(deployment(plane(), ""))["env"]}
+    for name, path in {"POD_NAME": "metadata.name", "POD_UID": "metadata.uid"}.items():
+        assert env[name]["valueFrom"]["fieldRef"]["fieldPath"] == path

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from certwright.api.discoveryservices import (
-    GROUP,
-    DiscoveryService,
-    DiscoveryServiceCertificate,
-)
+from certwright.api.discoverydefaults import PROPAGATION
+from certwright.api.discoveryservices import DiscoveryService, DiscoveryServiceCertificate
 from certwright.kube import AlreadyExists, Conflict, JsonObject, Key, key_of
 from certwright.kube.durations import parse_duration
 from certwright.kube.kinds import ConfigMap, MutatingWebhookConfiguration, Secret
@@ -70,8 +67,6 @@ from certwright.pki.rotation import (
 from certwright.runtime import Context, Outcome, again
 
 FINALIZER: Final = "finalizer.operator.marin3r.3scale.net"
-PROPAGATION: Final = f"{GROUP}/propagation"
-"""Annotation of an authority: a duration that counts instead of the setting."""
 BY_ISSUER: Final = "issuer"
 TELL_SECONDS: Final = 10.0
 """How often the status tells anew what a phase waits for."""

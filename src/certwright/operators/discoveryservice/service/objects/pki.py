@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from certwright.api.discoverydefaults import CLIENT_LIFETIME, CLIENT_SECRET
+from certwright.api.discoverydefaults import CLIENT_LIFETIME, CLIENT_SECRET, PROPAGATION
 from certwright.api.discoveryservices import DiscoveryServiceCertificate
 from certwright.apply import ObjectRef
 from certwright.kube import JsonObject
@@ -13,7 +13,7 @@ _RESOURCE = DiscoveryServiceCertificate.resource
 
 def authority(plane: DiscoveryPlane) -> JsonObject:
     """Return the certificate of the authority, which signs itself."""
-    return _certificate(
+    made = _certificate(
         plane,
         plane.ca_secret,
         plane.namespace,
@@ -22,6 +22,9 @@ def authority(plane: DiscoveryPlane) -> JsonObject:
         validFor=int(plane.ca_lifetime.total_seconds()),
         signer={"selfSigned": {}},
     )
+    if plane.propagation:
+        made["metadata"]["annotations"] = {PROPAGATION: plane.propagation}
+    return made
 
 
 def server(plane: DiscoveryPlane) -> JsonObject:
