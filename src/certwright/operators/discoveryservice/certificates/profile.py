@@ -36,6 +36,17 @@ CLIENT_AUTH: Final = _CLIENT.extended[0]
 SERVER_AUTH: Final = _SERVER.extended[0]
 
 
+class UnfitCertificate(ValueError):
+    """A certificate that was just made differs from what is wanted: it would be made for ever."""
+
+    def __init__(self, field: str) -> None:
+        super().__init__(
+            f"a certificate cannot be made as {field} asks: what comes out is something else;"
+            " change this field"
+        )
+        self.field = field
+
+
 def lead(lifetime: timedelta) -> timedelta:
     """Return how far before now a certificate begins, for readers whose clock is behind.
 
@@ -55,7 +66,8 @@ def make_certificate(
     """Make a new key and have it certified. Slow where ``keys.is_slow``.
 
     *identity* is the URI that is named besides the hosts; none if empty. Raises `PkiError` if the
-    issuer cannot sign it now, `ValueError` if the lifetime is beyond the calendar.
+    issuer cannot sign it now, `ValueError` if the lifetime is beyond the calendar, and
+    `UnfitCertificate` if `difference` would find one, so that it would be issued again at once.
     """
     key = pki.generate_key(keys)
     template = Template(
@@ -68,8 +80,12 @@ def make_certificate(
     )
     validity = pki.Validity.counted_from(now, wanted.lifetime, lead(wanted.lifetime))
     if issuer is None:
-        return CertifiedKey(self_sign(template, key, now, validity), key)
-    return CertifiedKey(issuer.authority().issue(template, now, validity), key)
+        certificate, limit = self_sign(template, key, now, validity), None
+    else:
+        certificate, limit = issuer.authority().issue(template, now, validity), issuer.validity
+    if field := difference(certificate, wanted, identity, limit):
+        raise UnfitCertificate(field)
+    return CertifiedKey(certificate, key)
 
 
 def difference(

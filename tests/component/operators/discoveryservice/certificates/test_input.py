@@ -3,7 +3,13 @@
 from typing import Any
 
 import pytest
-from tests.component.operators.discoveryservice.certificates.conftest import CA, DSC, Certifying
+from tests.component.operators.discoveryservice.certificates.conftest import (
+    CA,
+    DSC,
+    SERVER,
+    Certifying,
+    writes,
+)
 
 from certwright.api.discoveryservices import DiscoveryServiceCertificate
 from certwright.kube import ApiError, JsonObject, crd_manifest
@@ -145,3 +151,38 @@ async def test_one_bad_certificate_does_not_stop_others(certifying: Certifying) 
     await certifying.settle()
     assert await certifying.condition("good") == "True/CertificateIssued"
     assert await certifying.condition("worse") == "False/InvalidSpec"
+
+
+UNMADE = {"hosts": ["fe80::1%eth0"]}
+"""Certificates hold no zones of addresses, so what is made differs from what is asked for."""
+
+
+async def test_a_certificate_that_would_be_made_for_ever_is_not_made(
+    certifying: Certifying,
+) -> None:
+    await certifying.create("c", server=True, **UNMADE)
+    await certifying.settle()
+    assert await certifying.condition("c") == "False/IssueFailed"
+    assert "spec.hosts" in await certifying.message("c")
+    assert not await certifying.exists("c")
+    assert writes(await certifying.advance(hours=3)) == []
+    await certifying.change("c", hosts=["fe80::1"])
+    await certifying.settle()
+    assert await certifying.condition("c") == "True/CertificateIssued"
+
+
+async def test_what_works_stays_if_the_spec_asks_for_what_cannot_be_made(
+    certifying: Certifying,
+) -> None:
+    await certifying.plane("a")
+    await certifying.settle()
+    before = {name: (await certifying.pair(name)).serial for name in (CA, SERVER)}
+    for name in before:
+        await certifying.change(name, **UNMADE)
+    await certifying.settle()
+    made = writes(await certifying.advance(hours=3))
+    assert "patch Secret" not in made
+    assert {name: (await certifying.pair(name)).serial for name in before} == before
+    for name in before:
+        assert await certifying.condition(name) == "True/IssueFailed"
+    assert await certifying.phase() == "Stable"

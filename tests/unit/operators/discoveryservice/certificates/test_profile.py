@@ -6,6 +6,7 @@ import pytest
 from certwright import pki
 from certwright.kube import JsonObject
 from certwright.operators.discoveryservice.certificates.profile import (
+    UnfitCertificate,
     difference,
     lead,
     make_certificate,
@@ -140,3 +141,11 @@ def test_references_of_any_object_can_be_looked_for(spec: Any) -> None:
     strange = {"metadata": {"name": "c", "namespace": "a"}, "spec": spec}
     assert issuer_of(strange) is None
     assert secret_of(strange) is None
+
+
+@pytest.mark.parametrize("spec", [{"server": True}, {"isCA": True}, {}])
+def test_what_would_be_made_for_ever_is_not_made(spec: JsonObject) -> None:
+    odd = wanted(hosts=["fe80::1%eth0"], **spec)  # certificates hold no zones of addresses
+    for issuer in (None, ca()):
+        with pytest.raises(UnfitCertificate, match=r"spec\.hosts"):
+            make_certificate(odd, "", issuer, P256, NOW)

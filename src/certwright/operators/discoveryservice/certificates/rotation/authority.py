@@ -29,7 +29,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
     secret_object,
 )
 from certwright.operators.discoveryservice.certificates.decision import IssueCause
-from certwright.operators.discoveryservice.certificates.profile import difference
+from certwright.operators.discoveryservice.certificates.profile import UnfitCertificate, difference
 from certwright.operators.discoveryservice.certificates.rotation.places import (
     INSTANCE,
     Leaf,
@@ -64,7 +64,7 @@ from certwright.pki.rotation import (
     Succession,
     TrustPlace,
 )
-from certwright.runtime import Context, Outcome, again
+from certwright.runtime import WAIT, Context, Outcome, again
 
 FINALIZER: Final = "finalizer.operator.marin3r.3scale.net"
 BY_ISSUER: Final = "issuer"
@@ -104,6 +104,13 @@ class AuthorityPass:
     async def run(self, ctx: Context, obj: JsonObject, wanted: WantedCertificate) -> Outcome:
         """Make the authority, take its rotation as far as it goes, and report."""
         await ctx.hold(obj, FINALIZER)
+        try:
+            return await self._advance(ctx, obj, wanted)
+        except UnfitCertificate as error:
+            return await self._report_unfit(ctx, obj, wanted, error)
+
+    async def _advance(self, ctx: Context, obj: JsonObject, wanted: WantedCertificate) -> Outcome:
+        """Take one step after the other until there is nothing but to wait."""
         for _ in range(_MOST_STEPS):
             view = await self._view(ctx, obj, wanted)
             if view is None:
@@ -312,6 +319,25 @@ class AuthorityPass:
         if step.after is not None:
             sleep = min(max(step.after, timedelta(seconds=1)), sleep or step.after)
         return await self._tools.report_in_time(ctx, view.obj, view.wanted, found, sleep)
+
+    async def _report_unfit(
+        self, ctx: Context, obj: JsonObject, wanted: WantedCertificate, error: UnfitCertificate
+    ) -> Outcome:
+        """Report that no authority can be made as the spec asks; the one there is stays."""
+        secret, text = ctx.get(Secret, wanted.secret), str(error)
+        pair = read_contents(secret).pair if secret is not None else None
+        ready = pair is not None and pair.validity.covers(ctx.clock.now())
+        self._tools.tell_failed(ctx, obj, messages.ISSUE_FAILED, text)
+        found = Findings(
+            pair,
+            ready=ready,
+            reason=messages.ISSUE_FAILED,
+            message=text,
+            pending=True,
+            deprecated=wanted.deprecated,
+            rotation=RotationStep(RotationPhase.STABLE) if ready else None,
+        )
+        return await self._tools.report(ctx, obj, found, WAIT.as_failure())
 
     async def _wait_for_clock(self, ctx: Context, view: AuthorityView) -> Outcome:
         """Report an authority that begins a little later: the clock was set back."""
