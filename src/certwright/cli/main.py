@@ -21,6 +21,7 @@ from certwright.cli.errors import UsageError
 from certwright.cli.gc import command as gc
 from certwright.cli.inventory import command as inventory
 from certwright.cli.manager import command as manager
+from certwright.cli.marin3r import command as marin3r
 from certwright.cli.mr import command as mr
 from certwright.cli.options import examples
 from certwright.cli.resourcemanager import command as resourcemanager
@@ -44,7 +45,7 @@ app = typer.Typer(
 for command in (
     up, run, crds, rbac, apply, inventory, mr, rollout,
     resourcemanager, manager, gc, unique, cert, certmanager, ds, discoveryservice, bundle, xds,
-    shutdownmanager, conformance, alerts,
+    shutdownmanager, marin3r, conformance, alerts,
 ):  # fmt: skip
     app.add_typer(command.commands)
 

@@ -19,7 +19,12 @@ commands = typer.Typer(rich_markup_mode=None)
     ),
 )
 def discovery_service(
-    name: Annotated[str, typer.Option(metavar="NAME", help="Of the DiscoveryService.")],
+    name: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="Of the DiscoveryService. Default: as the name of the Pod says."
+        ),
+    ] = "",
     server_certificate_path: Annotated[
         Path, typer.Option(metavar="DIR", help="Folder with tls.crt and tls.key.")
     ] = Path("/etc/marin3r/tls/server"),
@@ -62,12 +67,18 @@ def discovery_service(
     Flags are those of marin3r's discovery service. All replicas serve; the one that holds the Lease
     writes.
     """
-    from certwright.cli.discoveryservice.process import ProcessSettings, run_discovery_service
+    import os
+
+    from certwright.cli.discoveryservice.process import (
+        ProcessSettings,
+        run_discovery_service,
+        service_name,
+    )
 
     del client_certificate_path
     run_discovery_service(
         ProcessSettings(
-            name=name,
+            name=name or service_name(os.environ.get("POD_NAME", "")),
             server_directory=server_certificate_path,
             ca_directory=ca_certificate_path,
             xds_port=xdss_port,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +35,9 @@ from certwright.runtime.serve.probes import Probes
 ALL: Final = ""
 """All interfaces, of IPv4 and IPv6: a listener on ``::`` would not accept IPv4."""
 
+_POD: Final = re.compile(r"marin3r-(?P<service>[a-z0-9-]+)-[a-z0-9]+-[a-z0-9]{5}")
+"""The name of a pod: of its Deployment, its ReplicaSet, and five characters."""
+
 _log = structlog.get_logger()
 
 
@@ -53,6 +57,17 @@ class ProcessSettings:
     debug: bool = False
     kubeconfig: Path | None = None
     context: str | None = None
+
+
+def service_name(pod: str) -> str:
+    """Return the DiscoveryService that a pod belongs to; `UsageError` if its name does not say.
+
+    Command lines of marin3r do not name it, and its Deployments are called like ours.
+    """
+    found = _POD.fullmatch(pod)
+    if found is None:
+        raise UsageError("which DiscoveryService is it for? name it with --name")
+    return found["service"]
 
 
 def run_discovery_service(settings: ProcessSettings) -> None:

@@ -146,12 +146,14 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--metrics-addr",
         "-metrics-addr",
+        "--metrics-bind-address",
         dest="metrics",
         metavar="ADDRESS",
         help="Where metrics are served; port 0 for nowhere. Default: :8080.",
     )
     add(
         "--health-probe-addr",
+        "--health-probe-bind-address",
         dest="probes",
         metavar="ADDRESS",
         help="Where /livez and /readyz are served; port 0 for nowhere. Default: :8081.",
