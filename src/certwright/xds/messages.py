@@ -27,9 +27,15 @@ _DESCRIBED: Final[dict[str, str]] = {
     "google.rpc.Status": "int32 code 1, string message 2",
     "envoy.type.v3.SemanticVersion": "uint32 major_number 1, uint32 minor_number 2, uint32 patch 3",
     "envoy.config.core.v3.BuildVersion": "envoy.type.v3.SemanticVersion version 1",
+    "xds.core.v3.ContextParams.ParamsEntry": "string key 1, string value 2",
+    "xds.core.v3.ContextParams": "repeated xds.core.v3.ContextParams.ParamsEntry params 1",
+    "envoy.config.core.v3.Node.DynamicParametersEntry": (
+        "string key 1, xds.core.v3.ContextParams value 2"
+    ),
     "envoy.config.core.v3.Node": (
         "string id 1, string cluster 2, string user_agent_name 6, string user_agent_version 7, "
-        "envoy.config.core.v3.BuildVersion user_agent_build_version 8"
+        "envoy.config.core.v3.BuildVersion user_agent_build_version 8, "
+        "repeated envoy.config.core.v3.Node.DynamicParametersEntry dynamic_parameters 12"
     ),
     "envoy.service.discovery.v3.DiscoveryRequest": (
         "string version_info 1, envoy.config.core.v3.Node node 2, "

@@ -1,5 +1,6 @@
 """``certwright xds status --server``: a discovery server is asked what its Envoys hold."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.support.xds.models import snapshot
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output
 from certwright.cli.xds.envoys import AskedServer, ask, show_envoys
+from certwright.clock import SYSTEM
 from certwright.tls.certificates import TlsFiles
 from certwright.xds.snapshot import NodeKey
 from certwright.xds.typeurls import CLUSTER, LISTENER
@@ -42,6 +44,8 @@ async def test_each_envoy_and_type_is_a_row(
         [row] = await ask(asked, "gateway")
         assert (row["node"], row["type"], row["held"]) == ("gateway", "Cluster", "v1")
         assert (row["state"], row["verdict"], row["version"]) == ("Synced", "ACK", "1.40.0")
+        assert (row["wanted"], row["serial"]) == ("v1", served.server.connections.shown()[0].serial)
+        assert datetime.fromisoformat(row["certificateExpires"]) > SYSTEM.now()
         assert await ask(asked, "another") == []
         served.snapshots.put(KEY, snapshot(CLUSTER, "v2", x="2"))
         response = await client.response(call)
@@ -49,6 +53,8 @@ async def test_each_envoy_and_type_is_a_row(
         rejected.error_detail.message = "cluster x: no"
         client.send(call, rejected)
         await until(lambda: served.server.connections.observe()[0].types[0].rejected)
+        [row] = await ask(asked, "gateway")
+        assert (row["wanted"], row["held"], row["rejected"]) == ("v2", "v1", "v2")
         assert await show_envoys(asked, "", Output.TABLE) == 1
         text = capsys.readouterr().out
         assert "Error NACK" in text

@@ -17,10 +17,14 @@ from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
 from certwright.xds.grpc.unarycall import unary_call
 from certwright.xds.messages import ClientStatusRequest, ClientStatusResponse, decode
-from certwright.xds.services.clientstatus import FETCH
+from certwright.xds.services.clientstatus import CERTIFICATE, FETCH, NOT_AFTER, SERIAL, WANTED
 
 _SECONDS: Final = 20.0
-_HEADS: Final = ("NODE", "ENVOY", "VERSION", "TYPE", "HELD", "STATE", "SINCE", "MESSAGE")
+_HEADS: Final = (
+    "NODE", "ENVOY", "VERSION", "SERIAL", "TYPE", "WANTED", "HELD", "STATE", "SINCE", "MESSAGE",
+)  # fmt: skip
+_SHORT: Final = 8
+"""How many digits of a serial number a table shows, the last ones."""
 _STATES: Final = {1: "Synced", 2: "NotSent", 3: "Stale", 4: "Error"}
 _VERDICTS: Final = {1: "Requested", 3: "ACK", 4: "NACK"}
 
@@ -73,7 +77,10 @@ def rows_of(answer: Any) -> list[JsonObject]:
             "node": config.node.id,
             "envoy": config.client_scope,
             "version": config.node.user_agent_version,
+            "serial": _parameter(config.node, CERTIFICATE, SERIAL),
+            "certificateExpires": _parameter(config.node, CERTIFICATE, NOT_AFTER),
             "type": one.type_url.rpartition(".")[2],
+            "wanted": _parameter(config.node, one.type_url, WANTED),
             "held": one.version_info,
             "state": _STATES.get(one.config_status, "Unknown"),
             "verdict": _VERDICTS.get(one.client_status, "Unknown"),
@@ -86,6 +93,12 @@ def rows_of(answer: Any) -> list[JsonObject]:
     ]
 
 
+def _parameter(node: Any, of: str, name: str) -> str:
+    """Return a parameter of a node; empty from a server that does not tell it."""
+    known = node.dynamic_parameters
+    return str(known[of].params.get(name, "")) if of in known else ""
+
+
 def envoy_table(rows: list[JsonObject], now: datetime) -> str:
     """Return a line for each Envoy and type, those that are not in sync first."""
     ordered = sorted(rows, key=lambda one: (one["state"] == "Synced", one["node"], one["envoy"]))
@@ -93,7 +106,8 @@ def envoy_table(rows: list[JsonObject], now: datetime) -> str:
         _HEADS,
         [
             (
-                one["node"], one["envoy"], one["version"], one["type"], one["held"],
+                one["node"], one["envoy"], one["version"], one["serial"][-_SHORT:], one["type"],
+                one["wanted"], one["held"],
                 f"{one['state']} {one['verdict']}",
                 human_duration(now - datetime.fromisoformat(one["since"])), one["message"],
             )

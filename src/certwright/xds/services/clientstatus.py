@@ -1,6 +1,8 @@
 """The state of clients, as seen from here: Envoy's Client Status Discovery Service.
 
 A client is shown the nodes of its own namespace, and of them versions and verdicts, no contents.
+Which version is wanted, and which certificate was shown, have no field of their own in that
+service; they are among the parameters of the node, by type and under `CERTIFICATE`.
 """
 
 from collections.abc import Callable
@@ -23,6 +25,12 @@ from certwright.xds.services.unary import ManyCall, UnaryCall
 _SERVICE: Final = "/envoy.service.status.v3.ClientStatusDiscoveryService"
 FETCH: Final = f"{_SERVICE}/FetchClientStatus"
 STREAM: Final = f"{_SERVICE}/StreamClientStatus"
+
+CERTIFICATE: Final = "certificate"
+SERIAL: Final = "serial"
+NOT_AFTER: Final = "notAfter"
+WANTED: Final = "wanted"
+"""Names of parameters."""
 
 _SYNCED, _NOT_SENT, _STALE, _ERROR = 1, 2, 3, 4
 _REQUESTED, _ACKED, _NACKED = 1, 3, 4
@@ -67,7 +75,10 @@ def encode_status(seen: list[EnvoyObservation]) -> bytes:
         config.node.user_agent_name, _, config.node.user_agent_version = one.user_agent.partition(
             " "
         )
+        shown = config.node.dynamic_parameters[CERTIFICATE].params
+        shown[SERIAL], shown[NOT_AFTER] = one.serial, one.not_after.isoformat()
         for type_seen in one.types:
+            config.node.dynamic_parameters[type_seen.type_url].params[WANTED] = type_seen.wanted
             _add(config.generic_xds_configs.add(), type_seen)
     return bytes(response.SerializeToString())
 

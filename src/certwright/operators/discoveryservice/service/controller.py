@@ -18,6 +18,7 @@ from certwright.keep.installer import CONFIRMED
 from certwright.kube import Key
 from certwright.kube.kinds import Deployment, Namespace, Pod, Secret, Service
 from certwright.operators.discoveryservice.service.interests import Interests
+from certwright.operators.discoveryservice.service.metrics import PlaneMetrics
 from certwright.operators.discoveryservice.service.namespaces import labels_to_remove
 from certwright.operators.discoveryservice.service.objects import pki
 from certwright.operators.discoveryservice.service.objects.workload import lacks_address
@@ -69,11 +70,13 @@ class ServiceController:
         interests: Interests,
         defaults: ServiceDefaults,
         backoff: Backoff,
+        metrics: PlaneMetrics,
     ) -> None:
         self._installer = installer
         self._interests = interests
         self._defaults = defaults
         self._backoff = backoff
+        self._metrics = metrics
         self._evidence = WebhookEvidence()
         self._failures: dict[Key, int] = {}
         self._told: dict[Key, float] = {}
@@ -105,6 +108,7 @@ class ServiceController:
         plan = make_plan(plane, FoundPlane(namespaces, others, certificate))
         changes, listed = await self._install(ctx, obj, plane, plan)
         report = await self._observe(ctx, replace(report, inventory=listed), plan, changes)
+        self._metrics.tell(plane.name, len(report.bare_pods))
         kept = self._installer.outcome(key, changes)
         told = await self._tell(ctx, obj, report)
         return told if kept == DONE else kept
@@ -196,6 +200,7 @@ class ServiceController:
     def _forget(self, ctx: Context, key: Key) -> None:
         """Forget a DiscoveryService that is gone; of the others, one may be the oldest now."""
         self._interests.forget(key)
+        self._metrics.forget(key.name)
         self._evidence.forget(key)
         self._failures.pop(key, None)
         self._told.pop(key, None)

@@ -13,6 +13,7 @@ from certwright.api.discoveryservices import DiscoveryService, DiscoveryServiceC
 from certwright.keep import Installer
 from certwright.operators.discoveryservice.service.controller import ServiceController
 from certwright.operators.discoveryservice.service.interests import Interests
+from certwright.operators.discoveryservice.service.metrics import PlaneMetrics
 from certwright.operators.discoveryservice.service.permissions import service_rules
 from certwright.operators.discoveryservice.service.plane import ServiceDefaults
 from certwright.runtime import Backoff, Controller, Operator, OperatorHost, Part
@@ -34,7 +35,8 @@ def service_operator(defaults: ServiceDefaults) -> Operator:
         )
         interests = Interests()
         backoff = Backoff(*RETRY_SECONDS, rng=host.rng)
-        controller = ServiceController(installer, interests, defaults, backoff)
+        metrics = PlaneMetrics(host.metrics)
+        controller = ServiceController(installer, interests, defaults, backoff, metrics)
         yield installer.cache
         yield Controller(
             DiscoveryService,

@@ -125,10 +125,13 @@ async def test_pods_that_came_too_early_are_counted_and_named(serving: Serving) 
     await serving.until_ready()
     await serving.advance(30)
     assert (await serving.status())["podsWithoutSidecar"] == 1
+    number = 'certwright_discoveryservice_pods_without_sidecar{name="x"}'
+    assert f"{number} 1.0" in await serving.cluster.scrape()
     assert (await serving.conditions())["Degraded"] == "True/PodsWithoutSidecar"
     assert "a/app" in await serving.message("Degraded")
     await serving.cluster.delete(Pod, "a/app")
     await serving.pod("a", node_id="gateway")
     await serving.advance(30)
     assert (await serving.status())["podsWithoutSidecar"] == 0
+    assert f"{number} 0.0" in await serving.cluster.scrape()
     assert (await serving.conditions())["Degraded"] == "False/AsExpected"
