@@ -8,6 +8,8 @@ import pytest
 from tests.component.operators.discoveryservice.service.conftest import Serving
 
 from certwright.api.discoveryservices import DiscoveryServiceCertificate
+from certwright.client import Selection
+from certwright.kube import JsonObject
 from certwright.kube.kinds import (
     ClusterRole,
     ClusterRoleBinding,
@@ -15,6 +17,7 @@ from certwright.kube.kinds import (
     Deployment,
     Event,
     MutatingWebhookConfiguration,
+    Pod,
     PodDisruptionBudget,
     Role,
     RoleBinding,
@@ -23,6 +26,8 @@ from certwright.kube.kinds import (
     ServiceAccount,
     ValidatingWebhookConfiguration,
 )
+from certwright.operators.discoveryservice.hashes import hash_of_certificate
+from certwright.operators.discoveryservice.service.objects.workload import HASH_LABEL
 from certwright.testkit.actors.podplay import PodPlay
 
 DSC = DiscoveryServiceCertificate.resource
@@ -245,17 +250,46 @@ async def test_the_api_server_is_given_the_authority(serving: Serving) -> None:
     assert trusted["data"]["ca.crt"] == bundle
 
 
+@pytest.mark.scenario("DS-18")
 async def test_in_rollout_mode_pods_follow_the_certificate(serving: Serving) -> None:
+    serving.played.play = PodPlay(start=1, ready=4, stop=2)
     await serving.served("a", certificateReload="Rollout")
-    before = await serving.find(Deployment, "infra/marin3r-x")
-    label = "marin3r.3scale.net/server-certificate-hash"
-    assert before["spec"]["template"]["metadata"]["labels"][label]
+    before = await hashes(serving)
+    assert before["Deployment"] == before["Secret"] != ""
+    ready: list[int] = []
+
+    def count(_before: JsonObject | None, _after: JsonObject | None) -> None:
+        pods = serving.cluster.server.held(Pod, Selection("infra"))
+        ready.append(sum(map(is_ready, pods)))
+
+    serving.cluster.server.on_change(count)
     await serving.cluster.delete(Secret, "infra/marin3r-server-cert-x")
-    await serving.advance(30)
-    after = await serving.find(Deployment, "infra/marin3r-x")
-    hashes = [one["spec"]["template"]["metadata"]["labels"][label] for one in (before, after)]
-    assert len(set(hashes)) == 2
+    for _ in range(40):
+        await serving.advance(1)
+        assert await serving.is_injected("a")
+    after = await hashes(serving)
+    assert after["Deployment"] == after["Secret"] != before["Secret"]
+    pods = list(serving.cluster.server.held(Pod, Selection("infra")))
+    assert {one["metadata"]["labels"][HASH_LABEL] for one in pods} == {after["Secret"]}
+    assert min(ready) >= 2, "a pod was taken away before another was ready"
     await serving.until_ready()
+
+
+async def hashes(serving: Serving) -> dict[str, str]:
+    """Return the hash that the Deployment has, and that of the certificate in the Secret."""
+    deployment = await serving.find(Deployment, "infra/marin3r-x")
+    secret = await serving.find(Secret, "infra/marin3r-server-cert-x")
+    content = base64.b64decode(secret["data"]["tls.crt"])
+    return {
+        "Deployment": deployment["spec"]["template"]["metadata"]["labels"].get(HASH_LABEL, ""),
+        "Secret": hash_of_certificate(content),
+    }
+
+
+def is_ready(pod: JsonObject) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    deleting = "deletionTimestamp" in pod["metadata"]
+    return not deleting and any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
 async def test_in_hot_reload_mode_pods_stay(serving: Serving) -> None:
