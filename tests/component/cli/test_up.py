@@ -16,10 +16,14 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
+from tests.support.envoy.smallschema import small_descriptors
 
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.certmanagerdeployments import CertManagerDeployment
+from certwright.api.discoveryservices import DiscoveryService
+from certwright.api.envoyconfigs import EnvoyConfig
 from certwright.api.managedresources import ManagedResource
 from certwright.client import (
     Client,
@@ -31,7 +35,7 @@ from certwright.client import (
     load_config,
 )
 from certwright.client.config.config import Impersonation
-from certwright.kube import ApiError, Forbidden, Key, NotFound, Resource
+from certwright.kube import ApiError, Forbidden, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.managed import wait_until_healthy
 from certwright.testkit.controlplane.component import free_ports
@@ -39,8 +43,8 @@ from certwright.testkit.controlplane.component import free_ports
 CMD = CertManagerDeployment.resource
 MANAGED = ManagedResource.resource
 SECONDS = 30
-UP = ("up", "--no-cert-manager")
-"""Starts faster, and most tests need no cert-manager."""
+UP = ("up", "--no-cert-manager", "--no-discovery-service")
+"""Starts faster, and most tests need neither."""
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
 
 
@@ -272,7 +276,8 @@ async def test_the_same_on_the_real_control_plane(
 async def test_the_sample_installation_and_what_to_try_with_it(
     start: Callable[..., Awaitable[Any]], tmp_path: Path
 ) -> None:
-    up = await start("up", "--no-managed-resources", "--no-issuers", "--kubeconfig", "kubeconfig")
+    others = ("--no-managed-resources", "--no-issuers", "--no-discovery-service")
+    up = await start("up", *others, "--kubeconfig", "kubeconfig")
     parts = ("explain", "check", "certificates", "clusterrole", "patch", "plan")
     suggested = [await up.line(part) for part in parts]
     assert all(line.startswith("  ") for line in suggested)
@@ -293,6 +298,62 @@ async def test_the_sample_installation_and_what_to_try_with_it(
     assert plan.lines[0] == f"cert-manager {version} stays"
     assert await up.end(signal.SIGINT) == 0
     assert "Traceback" not in up.text
+
+
+LABELLED: JsonObject = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {
+        "name": "web",
+        "namespace": "default",
+        "labels": {"marin3r.3scale.net/status": "enabled"},
+        "annotations": {"marin3r.3scale.net/node-id": "web"},
+    },
+    "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+}
+"""As the command that is printed creates it."""
+
+
+async def test_the_sample_discovery_service_and_what_to_try_with_it(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema = tmp_path / "envoy.binpb"
+    schema.write_bytes(small_descriptors().SerializeToString())
+    monkeypatch.setenv("CERTWRIGHT_XDS_SCHEMA", str(schema))
+    others = ("--no-managed-resources", "--no-issuers", "--no-cert-manager")
+    up = await start("up", *others, "--kubeconfig", "kubeconfig")
+    parts = ("run web", "jsonpath", "ds status", "ds rotate-ca", "patch envoyconfig", "xds status")
+    suggested = [await up.line(part) for part in parts]
+    assert all(line.startswith("  ") for line in suggested)
+    await up.line("DiscoveryService sample  Ready: True")
+    async with connect(kubeconfig=tmp_path / "kubeconfig") as client, asyncio.timeout(SECONDS):
+        pod = await client.create(LABELLED)
+        names = [one["name"] for one in pod["spec"]["containers"]]
+        assert names == ["web", "envoy-sidecar"]
+        rotate = await start("ds", "rotate-ca", "sample", "--kubeconfig", "kubeconfig")
+        assert await rotate.end() == 0, rotate.text
+        key = Key("", "sample")
+        while await phase_of(client, key) == "Stable":
+            await asyncio.sleep(0.1)
+        config = Key("default", "web")
+        while (await client.get(EnvoyConfig, config)).status.cache_state != "InSync":
+            await asyncio.sleep(0.1)
+        broken = shlex.split(suggested[4], comments=True)
+        patch = orjson.loads(broken[broken.index("-p") + 1])
+        await client.patch(EnvoyConfig, config, patch)
+        while (await client.get(EnvoyConfig, config)).status.cache_state != "Rollback":
+            await asyncio.sleep(0.1)
+    shown = await start("xds", "status", "--kubeconfig", "kubeconfig")
+    assert await shown.end() == 1
+    assert "connect_timeout" in shown.text
+    assert await up.end(signal.SIGINT) == 0
+    assert "Traceback" not in up.text
+
+
+async def phase_of(client: Client, service: Key) -> str:
+    """Return how far the rotation of an authority is."""
+    found = await client.get(DiscoveryService.resource, service)
+    return str(found["status"]["rotation"]["phase"])
 
 
 async def output_of_a_pod(client: Client) -> bytes:

@@ -13,7 +13,6 @@ from typing import Final
 from certwright.api.certmanager import Certificate, CertificateRequest
 from certwright.api.certmanagerdeployments import NAME, CertManagerDeployment
 from certwright.apiserver import ApiServer
-from certwright.apiserver.webhooks.httpscaller import HttpsReviewCaller
 from certwright.apiserver.webhooks.registered import RegisteredWebhooks
 from certwright.apiserver.webhooks.response import WebhookResponse
 from certwright.apiserver.webhooks.reviews import ReviewCaller
@@ -153,18 +152,20 @@ def _is_available(obj: JsonObject) -> bool:
 
 
 class SampleWebhooks:
-    """Calls webhooks: the played one of cert-manager in this process, all others over HTTPS."""
+    """Calls webhooks: those of samples in this process, all others over HTTPS."""
 
     def __init__(self) -> None:
         self.played = RegisteredWebhooks(SYSTEM)
+        self.places: dict[str, ReviewCaller] = {_SPACE: self.played}
+        """What answers for the Services of a namespace."""
         self.others: ReviewCaller | None = None
 
     async def call(
         self, client_config: JsonObject, review: JsonObject, seconds: int
     ) -> WebhookResponse:
         """Send a review and return the response; `CallFailed` if there is none in time."""
-        is_played = (client_config.get("service") or {}).get("namespace") == _SPACE
-        caller = self.played if is_played or self.others is None else self.others
+        place = (client_config.get("service") or {}).get("namespace", "")
+        caller = self.places.get(place) or self.others or self.played
         return await caller.call(client_config, review, seconds)
 
 
@@ -179,7 +180,6 @@ class _PlayedHost:
 @asynccontextmanager
 async def played_cert_manager(server: ApiServer, webhooks: SampleWebhooks) -> AsyncIterator[None]:
     """Play cert-manager on a server that was made with *webhooks*, wherever its images run."""
-    webhooks.others = HttpsReviewCaller(server.services, SYSTEM)
     host = _PlayedHost(server, Client(server.transport()), webhooks.played)
     async with PlayedCertManager(host, _PLAY, pods=False):
         yield

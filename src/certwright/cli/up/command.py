@@ -51,6 +51,10 @@ def up(
     no_cert_manager: Annotated[
         bool, typer.Option("--no-cert-manager", help="Do not install cert-manager.")
     ] = False,
+    no_discovery_service: Annotated[
+        bool,
+        typer.Option("--no-discovery-service", help="Do not run a control plane for Envoys."),
+    ] = False,
     state: Annotated[
         Path | None,
         typer.Option(
@@ -78,7 +82,9 @@ def up(
     nothing is kept. Only the kubeconfig it writes gives access. Workloads get pods, which are
     played: they become ready, and nothing runs in them. The ManagedResource operator and an issuer
     run along, CertificateRequests are approved, and cert-manager is installed, which is played as
-    well; there is a sample of each, with commands to try. With --real, the real cert-manager runs.
+    well, and so is the control plane of a DiscoveryService, by which labelled Pods of the namespace
+    default get a sidecar; there is a sample of each, with commands to try. With --real, the real
+    cert-manager runs, and there is no DiscoveryService.
     """
     if real and (state or port):
         raise UsageError("--state and --port are for the embedded server; drop them, or --real")
@@ -101,6 +107,7 @@ def up(
             managed=not no_managed_resources,
             issuers=not no_issuers,
             cert_manager=not no_cert_manager,
+            discovery_service=not no_discovery_service,
             with_samples=not no_samples,
             state=state,
             port=port,

@@ -17,6 +17,7 @@ from pathlib import Path
 from shlex import quote
 
 from certwright.apiserver import ApiServer, Endpoint
+from certwright.apiserver.webhooks.httpscaller import HttpsReviewCaller
 from certwright.cli.apply.inputs import read_manifests
 from certwright.cli.controllers import custom_kinds, load_controllers
 from certwright.cli.errors import UsageError
@@ -31,11 +32,18 @@ from certwright.cli.up.certmanager import (
     sample_bundles,
 )
 from certwright.cli.up.demos import Demo, issuer_demo, managed_resource_demo
+from certwright.cli.up.discoveryservice import SPACE as DISCOVERY_SPACE
+from certwright.cli.up.discoveryservice import (
+    SampleSidecars,
+    discovery_service_demo,
+    sample_schema,
+)
 from certwright.cli.up.feed import LiveFeed
 from certwright.cli.up.hints import is_interactive, on_enter
 from certwright.cli.up.samples import apply_samples
 from certwright.cli.up.state import SavedState, StateFolder, passing_folder, state_folder
 from certwright.client import Client, connect, load_config, until_served
+from certwright.clock import SYSTEM
 from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import (
     ConfigMap,
@@ -83,6 +91,8 @@ class UpOptions:
     """Whether an issuer runs, too."""
     cert_manager: bool = True
     """Whether cert-manager is installed, too."""
+    discovery_service: bool = True
+    """Whether a control plane for Envoy sidecars runs, too; on the embedded server only."""
     with_samples: bool = True
     """Whether the samples of these are applied."""
     state: Path | None = None
@@ -95,7 +105,12 @@ class UpOptions:
             *([managed_resource_demo()] if self.managed else []),
             *([issuer_demo()] if self.issuers else []),
             *([self._cert_manager_demo()] if self.cert_manager else []),
+            *([discovery_service_demo(sample_schema())] if self._has_discovery else []),
         ]
+
+    @property
+    def _has_discovery(self) -> bool:
+        return self.discovery_service and not self.real
 
     def _cert_manager_demo(self) -> Demo:
         return cert_manager_demo(real_bundles() if self.real else sample_bundles())
@@ -245,12 +260,17 @@ async def _server(
 ) -> AsyncIterator[tuple[str, bool]]:
     """Run the embedded server and write its kubeconfig; yield its description, and if it is new."""
     saved = folder.load() if options.state else SavedState()
-    webhooks = SampleWebhooks() if options.cert_manager else None
-    server = ApiServer(namespace_defaults=True, webhooks=webhooks)
+    webhooks, sidecars = SampleWebhooks(), SampleSidecars()
+    played = options.cert_manager or options.discovery_service
+    server = ApiServer(namespace_defaults=True, webhooks=webhooks if played else None)
+    if options.discovery_service:
+        webhooks.places[DISCOVERY_SPACE] = sidecars.webhooks
+        sidecars.serve(server)
     if saved.objects:
         server.restore(saved.objects, saved.revision)
     async with AsyncExitStack() as stack:
-        if webhooks is not None:
+        webhooks.others = HttpsReviewCaller(server.services, SYSTEM)
+        if options.cert_manager:
             await stack.enter_async_context(played_cert_manager(server, webhooks))
         endpoint = await _listen(stack, server, options.port, saved.port or _USUAL_PORT)
         endpoint.write_kubeconfig(kubeconfig)
