@@ -26,7 +26,8 @@ def asked_certificates(service: Key, certificates: Iterable[JsonObject]) -> Aske
     *service* has its name and the namespace of its control plane. Labels can be written by anyone
     who may create certificates, so only those count whose controller the DiscoveryService is.
     """
-    rotating, serials = False, {}
+    rotating = False
+    serials: dict[str, str] = {}
     for one in certificates:
         key, spec = key_of(one), one.get("spec") or {}
         if controller_name(one, DiscoveryService.resource.kind) != service.name:

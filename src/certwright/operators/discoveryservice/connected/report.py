@@ -54,7 +54,8 @@ def make_report(
     by_namespace: dict[str, list[EnvoyId]] = {}
     for envoy in late:
         by_namespace.setdefault(envoy.node.namespace, []).append(envoy)
-    told, left = {}, MOST_NAMED
+    told: dict[str, LateEnvoys] = {}
+    left = MOST_NAMED
     namespaces = sorted(asked)[:MOST_NAMESPACES]
     for namespace in namespaces:
         if envoys := by_namespace.get(namespace):

@@ -4,7 +4,7 @@ Each step is one write of the authority's Secret. The certificates below it foll
 their own, and wake this one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -30,6 +30,7 @@ from certwright.operators.discoveryservice.certificates.contents import (
 )
 from certwright.operators.discoveryservice.certificates.decision import IssueCause
 from certwright.operators.discoveryservice.certificates.profile import UnfitCertificate, difference
+from certwright.operators.discoveryservice.certificates.rotation.observer import Users
 from certwright.operators.discoveryservice.certificates.rotation.places import (
     INSTANCE,
     Leaf,
@@ -178,8 +179,9 @@ class AuthorityPass:
         )
 
     def _places(self, ctx: Context, view: AuthorityView) -> list[TrustPlace]:
-        observer, key, users = self._tools.settings.observer, view.wanted.secret, None
+        observer, key = self._tools.settings.observer, view.wanted.secret
         service = controller_name(view.obj, DiscoveryService.resource.kind)
+        users: Callable[[Key], Users] | None = None
         if observer is not None and service:
             users = observer.observe(ctx, Key(key.namespace, service))
         places = PlaceView(key, view.contents.bundle, self._ages, ctx.clock.monotonic(), users)
