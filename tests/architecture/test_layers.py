@@ -70,6 +70,7 @@ THIRD_PARTY = {
         "certwright.issuer.sign.threads",
         "certwright.issuers.acme.issuer",
         "certwright.operators.discoveryservice.config.publisher",
+        "certwright.operators.discoveryservice.config.envoys.older",
         "certwright.operators.discoveryservice.config.envoys.reporter",
         "certwright.operators.discoveryservice.connected.reporter",
         "certwright.runtime.",

@@ -39,6 +39,8 @@ class ShownCertificate(NamedTuple):
     """Its address and port."""
     serial: str
     """In hexadecimal digits."""
+    user_agent: str = ""
+    """What it says it is: ``envoy 1.40.0``."""
 
 
 class ObservedStream(Protocol):

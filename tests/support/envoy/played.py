@@ -72,7 +72,7 @@ class PlayedEnvoy:
     def shown(self) -> ShownCertificate | None:
         """Return which certificate it showed."""
         assert self.node is not None
-        return ShownCertificate(self.node, self.name, self.serial)
+        return ShownCertificate(self.node, self.name, self.serial, "envoy 1.40.0")
 
     def observe(self) -> EnvoyObservation | None:
         """Return what the server knows of it."""

@@ -1,6 +1,8 @@
 """Where commands find the schema of Envoy's messages."""
 
 import os
+import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +13,9 @@ if TYPE_CHECKING:
     from certwright.xds.schema.schema import MessageSchema
 
 VARIABLE: Final = "CERTWRIGHT_XDS_SCHEMA"
+_VERSION: Final = re.compile(rb"/(\d+\.\d+\.\d+)[^/]*/")
+"""In the middle of what Envoy prints: commit, version, state of the tree, kind of build."""
+_SECONDS: Final = 10.0
 
 
 def find_schema(
@@ -18,7 +23,7 @@ def find_schema(
 ) -> "MessageSchema":
     """Return the schema in a file, or that of an Envoy; `UsageError` says what is missing."""
     require_library()
-    from certwright.xds.schema.descriptors import descriptors_in_binary
+    from certwright.xds.schema.descriptors import descriptors_in_binary, with_envoy_version
     from certwright.xds.schema.errors import SchemaUnusable
     from certwright.xds.schema.schema import MessageSchema
 
@@ -28,7 +33,9 @@ def find_schema(
     try:
         if file is not None:
             return MessageSchema.read(file)
-        return MessageSchema(descriptors_in_binary(_envoy(envoy, environ)))
+        binary = _envoy(envoy, environ)
+        files = descriptors_in_binary(binary)
+        return MessageSchema(with_envoy_version(files, version_of(binary)))
     except SchemaUnusable as error:
         raise UsageError(str(error)) from None
 
@@ -36,7 +43,11 @@ def find_schema(
 def write_schema(target: Path, envoy: Path | None, package: Path | None) -> int:
     """Write the schema of an Envoy, or of the package of its messages, into a file."""
     require_library()
-    from certwright.xds.schema.descriptors import descriptors_in_binary, descriptors_in_package
+    from certwright.xds.schema.descriptors import (
+        descriptors_in_binary,
+        descriptors_in_package,
+        with_envoy_version,
+    )
     from certwright.xds.schema.errors import SchemaUnusable
 
     if envoy is not None and package is not None:
@@ -45,7 +56,8 @@ def write_schema(target: Path, envoy: Path | None, package: Path | None) -> int:
         if package is not None:
             files = descriptors_in_package(package)
         else:
-            files = descriptors_in_binary(_envoy(envoy, os.environ))
+            binary = _envoy(envoy, os.environ)
+            files = with_envoy_version(descriptors_in_binary(binary), version_of(binary))
         target.write_bytes(files.SerializeToString(deterministic=True))
     except SchemaUnusable as error:
         raise UsageError(str(error)) from None
@@ -53,6 +65,18 @@ def write_schema(target: Path, envoy: Path | None, package: Path | None) -> int:
         raise UsageError(f"{target} cannot be written: {error.strerror or error}") from None
     print(f"{target}: {len(files.file)} files of messages")
     return 0
+
+
+def version_of(envoy: Path) -> str:
+    """Return the version that an Envoy says it is; empty if it does not run on this machine."""
+    try:
+        said = subprocess.run(  # noqa: S603 - the Envoy that was named
+            [envoy.absolute(), "--version"], capture_output=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = _VERSION.search(said.stdout[:10_000])
+    return found[1].decode() if found else ""
 
 
 def require_library() -> None:

@@ -28,6 +28,8 @@ _ROOTS: Final = ("envoy/", "xds/", "udpa/")
 _OLD: Final = re.compile(r"^envoy/(api/v2/|.*/v2(alpha\d*)?/)")
 """Envoy no longer takes messages of its second API."""
 _MODULE: Final = "*_pb2.py"
+_MARK: Final = "certwright/envoy/"
+_LONGEST_VERSION: Final = 50
 
 
 def descriptors_in_binary(path: Path) -> FileDescriptorSet:
@@ -45,6 +47,25 @@ def descriptors_in_binary(path: Path) -> FileDescriptorSet:
     if not any(name.startswith("envoy/") for name in files):
         raise SchemaUnusable(f"{path} has no descriptors of Envoy's messages; is it an Envoy?")
     return complete(files)
+
+
+def with_envoy_version(files: FileDescriptorSet, version: str) -> FileDescriptorSet:
+    """Return a set that says which Envoy it was taken from, by the name of a file without messages.
+
+    A set of descriptors has no other place for it that all readers leave alone.
+    """
+    marked = FileDescriptorSet(file=files.file)
+    if version:
+        marked.file.add(name=f"{_MARK}{version}.proto", syntax="proto3")
+    return marked
+
+
+def envoy_version(files: FileDescriptorSet) -> str:
+    """Return the version of the Envoy that a set was taken from; empty if it does not say."""
+    for file in files.file:
+        if file.name.startswith(_MARK):
+            return file.name.removeprefix(_MARK).removesuffix(".proto")[:_LONGEST_VERSION]
+    return ""
 
 
 def find_descriptors(data: bytes) -> dict[str, bytes]:

@@ -16,7 +16,7 @@ from google.protobuf.descriptor_pool import DescriptorPool
 from google.protobuf.message import DecodeError
 
 from certwright.xds.schema.constraints import Constraints
-from certwright.xds.schema.descriptors import LARGEST_SET
+from certwright.xds.schema.descriptors import LARGEST_SET, envoy_version
 from certwright.xds.schema.errors import FieldProblem, ResourceRefused, SchemaUnusable
 from certwright.xds.schema.location import CONVERSION_ERRORS, Locator
 from certwright.xds.schema.walk import JsonValue, Message, Place, walk
@@ -44,6 +44,8 @@ class MessageSchema:
                 raise SchemaUnusable(
                     f"{file.name} cannot be added to the schema: {error}"
                 ) from None
+        self.envoy = envoy_version(files)
+        """The version of the Envoy that it was taken from; empty if that is not known."""
         self._locator = Locator(self.pool)
         self._constraints = Constraints(self.pool)
 

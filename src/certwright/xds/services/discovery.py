@@ -158,7 +158,8 @@ class DiscoveryCall:
         """Return which certificate the client has shown."""
         if self.node is None:
             return None
-        return ShownCertificate(self.node, self._call.peer, self._identity.serial)
+        serial, agent = self._identity.serial, self._info.user_agent
+        return ShownCertificate(self.node, self._call.peer, serial, agent)
 
     def observe(self) -> EnvoyObservation | None:
         """Return what is known of the client."""

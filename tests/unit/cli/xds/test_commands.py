@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from certwright.api.envoyconfigs import EnvoyConfig
 from certwright.cli.errors import UsageError
 from certwright.cli.main import app
-from certwright.cli.xds.schemas import find_schema
+from certwright.cli.xds.schemas import find_schema, version_of
 from certwright.cli.xds.status import is_in_sync, problems, status_table, summary
 from certwright.kube import JsonObject
 
@@ -143,3 +143,15 @@ def test_a_line_tells_what_is_wrong() -> None:
     assert whole["envoys"] == {"a": 3}
     assert not whole["inSync"]
     assert len(whole["rejections"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "version"),
+    [("envoy  version: 9e55/1.40.0/Clean/RELEASE/BoringSSL", "1.40.0"), ("hello", "")],
+)
+def test_an_envoy_says_its_version(tmp_path: Path, said: str, version: str) -> None:
+    program = tmp_path / "envoy"
+    program.write_text(f"#!/bin/sh\necho '{said}'\n", "utf-8")
+    assert version_of(program) == "", "it cannot be run"
+    program.chmod(0o700)
+    assert version_of(program) == version

@@ -10,7 +10,9 @@ from certwright.xds.schema.descriptors import (
     complete,
     descriptors_in_binary,
     descriptors_in_package,
+    envoy_version,
     find_descriptors,
+    with_envoy_version,
 )
 from certwright.xds.schema.errors import SchemaUnusable
 from certwright.xds.schema.references import CLUSTER
@@ -82,3 +84,12 @@ def test_the_second_api_is_left_out() -> None:
     old = b"\x0a\x1aenvoy/api/v2/cluster.proto\x62\x06proto3"
     assert not complete(find_descriptors(old)).file
     assert not complete({"envoy/config/filter/v2/x.proto": FILES["envoy/small.proto"]}).file
+
+
+def test_a_set_says_which_envoy_it_was_taken_from() -> None:
+    files = small_descriptors()
+    assert envoy_version(files) == ""
+    marked = with_envoy_version(files, "1.40.0")
+    assert envoy_version(marked) == MessageSchema(marked).envoy == "1.40.0"
+    assert len(marked.file) == len(files.file) + 1
+    assert with_envoy_version(files, "") == files

@@ -5,6 +5,7 @@ from socket import gethostname
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
 from certwright.operators.discoveryservice.config.controller import EnvoyConfigController
+from certwright.operators.discoveryservice.config.envoys.older import OlderEnvoys
 from certwright.operators.discoveryservice.config.envoys.reporter import Reporter
 from certwright.operators.discoveryservice.config.publisher import Publisher
 from certwright.runtime import Cache, Channel, Controller, Operator, OperatorHost, Part, allow
@@ -47,6 +48,8 @@ def config_operator(
         yield cache
         yield publisher
         yield reporter
+        if schema.envoy:
+            yield OlderEnvoys(connections, schema.envoy)
         yield Controller(
             EnvoyConfig,
             controller.reconcile,
