@@ -52,6 +52,11 @@ class SecretHistory:
         """Return the serial numbers that a Secret ever held, in their order, each once."""
         return list(dict.fromkeys(one.leaf.serial_number for one in self.versions.get(key, ())))
 
+    def mounted(self, key: Key, lag: float, now: float) -> Written:
+        """Return the version of a Secret that a volume holds which follows after a lag."""
+        versions = self.versions[key]
+        return next((one for one in reversed(versions) if one.at + lag <= now), versions[0])
+
     def strangers(self, server: Key, clients: list[Key], lag: float) -> list[str]:
         """Return which versions could meet within a lag and would not verify each other."""
         found = []
@@ -60,7 +65,7 @@ class SecretHistory:
                 for theirs, theirs_until in _held(self.versions.get(client, []), lag):
                     if mine.at > theirs_until or theirs.at > mine_until:
                         continue
-                    if not _verifies(mine, theirs) or not _verifies(theirs, mine):
+                    if not verifies(mine, theirs) or not verifies(theirs, mine):
                         found.append(f"{server} of {mine.at:.0f} s, {client} of {theirs.at:.0f} s")
         return found
 
@@ -71,7 +76,8 @@ def _held(versions: list[Written], lag: float) -> list[tuple[Written, float]]:
     return list(zip(versions, [*ends, float("inf")], strict=True))
 
 
-def _verifies(verifier: Written, shown: Written) -> bool:
+def verifies(verifier: Written, shown: Written) -> bool:
+    """Return whether who holds one version trusts the certificate of another."""
     return any(_signed(shown.leaf, one) for one in verifier.bundle)
 
 
