@@ -198,7 +198,7 @@ async def test_envoys_are_asked_until_their_volume_has_followed(
     asked = pods.servers["pod-1"].asked
     assert 4 <= asked <= 2 * 5
     assert {one.serial for one in pods.servers["pod-1"].envoys.values()} == set(before.values())
-    await pods.advance(minutes=2)
+    await pods.advance(minutes=1)
     report = await pods.report("pod-1")
     assert report is not None
     assert report.late == {}
