@@ -67,10 +67,9 @@ def discovery_service_demo(schema: "MessageSchema | None") -> Demo:
 
         publisher = config_operator(schema, SnapshotStore(), Connections(), replica="sample")
         accounts.append(OperatorAccount("discovery-service", [publisher]))
-    kinds = [DiscoveryService, DiscoveryServiceCertificate, EnvoyConfig, EnvoyConfigRevision]
     return Demo(
         accounts=accounts,
-        kinds=kinds,
+        kinds=[DiscoveryService, DiscoveryServiceCertificate, EnvoyConfig, EnvoyConfigRevision],
         objects=lambda: discovery_sample(with_config=schema is not None),
         introduction="A DiscoveryService runs a control plane for Envoy sidecars. Try:",
         suggestions=lambda kubectl: _suggestions(kubectl, with_config=schema is not None),

@@ -153,14 +153,14 @@ async def test_one_bad_certificate_does_not_stop_others(certifying: Certifying) 
     assert await certifying.condition("worse") == "False/InvalidSpec"
 
 
-UNMADE = {"hosts": ["fe80::1%eth0"]}
+UNMADE = ["fe80::1%eth0"]
 """Certificates hold no zones of addresses, so what is made differs from what is asked for."""
 
 
 async def test_a_certificate_that_would_be_made_for_ever_is_not_made(
     certifying: Certifying,
 ) -> None:
-    await certifying.create("c", server=True, **UNMADE)
+    await certifying.create("c", server=True, hosts=UNMADE)
     await certifying.settle()
     assert await certifying.condition("c") == "False/IssueFailed"
     assert "spec.hosts" in await certifying.message("c")
@@ -178,7 +178,7 @@ async def test_what_works_stays_if_the_spec_asks_for_what_cannot_be_made(
     await certifying.settle()
     before = {name: (await certifying.pair(name)).serial for name in (CA, SERVER)}
     for name in before:
-        await certifying.change(name, **UNMADE)
+        await certifying.change(name, hosts=UNMADE)
     await certifying.settle()
     made = writes(await certifying.advance(hours=3))
     assert "patch Secret" not in made
