@@ -212,11 +212,10 @@ class Rotation:
 
     def _wait(self, phase: RotationPhase, slow: list[TrustPlace], age: "_Age") -> RotationStep:
         names = tuple(name for place in slow for name in place.lagging or (place.name,))
-        # Until all of them are old enough: each may be the last.
-        after = max(self.propagation - age(place) for place in slow)
-        soonest = [self.soonest - age(place) for place in slow if place.shown and place.proven]
-        if len(soonest) == len(slow):
-            after = max(soonest)
+        # First until those are old enough whose readers have all shown it: then the others are
+        # named alone. Each may be the last.
+        soon = [self.soonest - age(place) for place in slow if place.shown and place.proven]
+        after = max(soon or (self.propagation - age(place) for place in slow))
         return RotationStep(phase, waiting_for=names, after=after)
 
 

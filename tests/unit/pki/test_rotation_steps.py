@@ -90,6 +90,17 @@ def test_it_goes_on_when_all_have_shown_it_or_after_the_time(
         assert step.after == left * MINUTE
 
 
+def test_who_is_late_is_named_alone_once_the_others_are_old_enough() -> None:
+    shown = replace(place("a", OLD, NEW), proven=True, shown=True, trusts_for=MINUTE / 2)
+    late = replace(place("b", OLD, NEW), lagging=("pod",), trusts_for=MINUTE / 2)
+    before = found(OLD, OLD, NEW, after=NEW, places=(shown, late))
+    step = ROTATION.step(before)
+    assert (step.waiting_for, step.after) == (("a", "pod"), MINUTE / 2)
+    older = tuple(replace(one, trusts_for=MINUTE) for one in before.places)
+    step = ROTATION.step(replace(before, places=older))
+    assert (step.waiting_for, step.after) == (("pod",), 9 * MINUTE)
+
+
 def test_servers_first_then_clients_then_the_old_one_goes() -> None:
     server, client = place("s", OLD, NEW, server=True), place("a", OLD, NEW)
     active = found(NEW, OLD, NEW, places=(server, client))
