@@ -44,6 +44,7 @@ THIRD_PARTY = {
         "certwright.issuers.web",
         "certwright.runtime.serve.probeserver",
         "certwright.apiserver.http.listener",
+        "certwright.webhook.response",
         "certwright.webhook.server",
         "certwright.testkit.node.kubelet",
     },

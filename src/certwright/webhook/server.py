@@ -35,6 +35,7 @@ from certwright.runtime.serve.probeserver import probe_response
 from certwright.tls.server import HandshakeProfile, ServingCertificate
 from certwright.webhook.endpoints import Answer, ReviewEndpoint
 from certwright.webhook.metrics import PathMetrics, WebhookMetrics
+from certwright.webhook.response import ReviewResponse
 
 IDLE_SECONDS = 180.0
 """How long a connection may stay open unused. Longer than API servers keep theirs (90 s): if the
@@ -191,7 +192,7 @@ class WebhookServer:
 
     # One request
 
-    async def _serve(self, request: web.BaseRequest) -> web.Response:
+    async def _serve(self, request: web.BaseRequest) -> web.StreamResponse:
         if self._server is not None:
             self._server.used(request.protocol)
         transport = request.transport
@@ -199,7 +200,7 @@ class WebhookServer:
         path, _, query = request.raw_path.partition("?")
         found = self._endpoints.get(path)
         if found is None:
-            response = self._other(request, path, query)
+            response: web.StreamResponse = self._other(request, path, query)
         else:
             response = await self._review(request, connection, *found, query)
         if self._ending or not self._certificate.is_current(connection):
@@ -213,7 +214,7 @@ class WebhookServer:
         endpoint: ReviewEndpoint,
         metrics: PathMetrics,
         query: str,
-    ) -> web.Response:
+    ) -> web.StreamResponse:
         started = self._clock.monotonic()
         self._running += 1
         metrics.in_flight += 1
@@ -222,7 +223,7 @@ class WebhookServer:
             self._admit(request)
             answer = await self._answer(request, connection, endpoint, query)
             result = answer.result
-            return web.Response(body=answer.body, content_type=_JSON)
+            return ReviewResponse(answer.body, self._clock.now().timestamp())
         except ApiError as error:
             if error.status_code < 500:
                 result = "refused"
@@ -261,7 +262,7 @@ class WebhookServer:
         certificate = self._certificate.fingerprint_of(connection)
         try:
             if request.content.is_eof():  # as nearly always: all of it has come
-                answer = endpoint.answer(await request.read(), certificate)
+                answer = endpoint.answer(self._whole(request), certificate)
                 if isinstance(answer, Answer):
                     return answer
                 async with asyncio.timeout(seconds):
@@ -276,6 +277,13 @@ class WebhookServer:
         except TimeoutError:
             _log.error("review took too long", path=endpoint.path, seconds=seconds)
             raise ServerTimeout(f"{endpoint.path}: no decision within {seconds:g} s") from None
+
+    def _whole(self, request: web.BaseRequest) -> bytes:
+        """Return a body of which nothing is still to come."""
+        body = request.content.read_nowait()
+        if len(body) > self._limits.body_bytes:  # in chunks, so that no header said so
+            raise self._too_large()
+        return body
 
     def _too_large(self) -> RequestTooLarge:
         return RequestTooLarge(f"the body is larger than {self._limits.body_bytes} bytes")

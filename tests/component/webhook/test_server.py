@@ -2,12 +2,14 @@
 
 import asyncio
 from datetime import timedelta
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import orjson
 import pytest
 from tests.support.webhook import Served, admission, admission_body, config_map, trusting
 
+from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap
 from certwright.webhook import (
@@ -157,6 +159,57 @@ async def test_a_body_without_a_length_is_bounded_as_well() -> None:
     async with served.running(), served.caller() as caller:
         code, _ = await caller.send("/check", chunks())
     assert code == 413
+
+
+def as_sent(body: bytes, *headers: str, version: str = "1.1") -> bytes:
+    """Return a review as it goes over the wire, in one piece."""
+    lines = (f"POST /check HTTP/{version}", "Host: x", "Content-Type: application/json", *headers)
+    return "\r\n".join((*lines, f"Content-Length: {len(body)}", "", "")).encode() + body
+
+
+@pytest.mark.parametrize(
+    ("headers", "version", "stays_open"),
+    [
+        ((), "1.1", True),
+        (("Connection: close",), "1.1", False),
+        ((), "1.0", False),
+        (("Connection: keep-alive",), "1.0", False),
+    ],
+)
+async def test_a_connection_stays_open_as_the_client_wants(
+    headers: tuple[str, ...], version: str, *, stays_open: bool
+) -> None:
+    served = Served(ENDPOINTS)
+    async with served.running():
+        reader, writer = await asyncio.open_connection(
+            "localhost", served.server.port, ssl=trusting(served.ca.pem)
+        )
+        for _ in range(2 if stays_open else 1):
+            writer.write(as_sent(admission_body(), *headers, version=version))
+            head = (await reader.readuntil(b"\r\n\r\n")).decode("ascii").split("\r\n")
+            assert head[0] == "HTTP/1.1 200 OK"
+            named = dict(line.split(": ", 1) for line in head[1:] if line)
+            answer = await reader.readexactly(int(named["Content-Length"]))
+            assert orjson.loads(answer)["response"]["allowed"]
+            assert named["Content-Type"] == "application/json"
+            assert parsedate_to_datetime(named["Date"]) <= SYSTEM.now()
+            assert named.get("Connection") == (None if stays_open else "close")
+        if not stays_open:
+            assert await reader.read() == b""
+        writer.close()
+
+
+async def test_chunks_that_came_at_once_are_bounded_as_well() -> None:
+    served = Served(ENDPOINTS, limits=ReviewLimits(body_bytes=100))
+    lines = ("POST /check HTTP/1.1", "Host: x", "Content-Type: application/json")
+    head = "\r\n".join((*lines, "Transfer-Encoding: chunked", "", "")).encode()
+    async with served.running():
+        reader, writer = await asyncio.open_connection(
+            "localhost", served.server.port, ssl=trusting(served.ca.pem)
+        )
+        writer.write(head + b"65\r\n" + b" " * 101 + b"\r\n0\r\n\r\n")
+        assert (await reader.readline()).startswith(b"HTTP/1.1 413 ")
+        writer.close()
 
 
 async def test_a_review_that_takes_too_long_is_given_up() -> None:
