@@ -81,7 +81,8 @@ class Connections:
 
     def shown(self) -> list[ShownCertificate]:
         """Return which certificates all Envoys have shown, in order of nodes."""
-        return sorted(one for stream in self._streams if (one := stream.shown()) is not None)
+        found = (stream.shown() for streams in self._streams.values() for stream in streams)
+        return sorted(one for one in found if one is not None)
 
     def listen(self, listener: Callable[[NodeKey], None]) -> None:
         """Call a function with a node when an Envoy of it came, went, accepted or rejected."""

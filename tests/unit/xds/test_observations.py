@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from tests.support.xds.models import NOW
 
-from certwright.xds.observations import Connections, EnvoyObservation
+from certwright.xds.observations import Connections, EnvoyObservation, ShownCertificate
 from certwright.xds.snapshot import NodeKey
 
 A, B = NodeKey("shop", "a"), NodeKey("shop", "b")
@@ -14,6 +14,9 @@ class Stream:
     def __init__(self, node: NodeKey | None, peer: str) -> None:
         self.node = node
         self.peer = peer
+
+    def shown(self) -> ShownCertificate | None:
+        return ShownCertificate(self.node, self.peer, "1") if self.node else None
 
     def observe(self) -> EnvoyObservation | None:
         if self.node is None:
@@ -32,6 +35,7 @@ def test_envoys_are_found_by_their_node_and_in_order() -> None:
     assert [one.peer for one in connections.observe([A])] == ["1", "2"]
     assert [one.peer for one in connections.observe([B, B])] == ["3"]
     assert connections.observe([NodeKey("other", "a")]) == []
+    assert [one.peer for one in connections.shown()] == ["1", "2", "3"]
     assert len(connections) == 3
 
 
