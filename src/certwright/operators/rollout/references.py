@@ -7,16 +7,16 @@ Secrets to pull images are consumed by the kubelet, not by pods, and do not coun
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from certwright.kube import JsonObject
 from certwright.operators.rollout.workload import SourceKind, SourceRef, SourceUse, UsePath
 
 CONTAINER_LISTS: Final = ("containers", "initContainers")
+_ONLY: Final = {path: frozenset({path}) for path in UsePath}
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(NamedTuple):
     """One place of a template that consumes a source."""
 
     kind: SourceKind
@@ -46,7 +46,7 @@ def uses_of(namespace: str, pod_spec: Any) -> tuple[SourceUse, ...]:
     merged: dict[SourceRef, SourceUse] = {}
     for found in _found(pod_spec):
         ref = SourceRef(found.kind, namespace, found.name)
-        use = SourceUse(ref, found.keys, frozenset({found.path}), found.containers, found.optional)
+        use = SourceUse(ref, found.keys, _ONLY[found.path], found.containers, found.optional)
         known = merged.get(ref)
         merged[ref] = use if known is None else _both(known, use)
     return tuple(merged.values())
@@ -81,19 +81,25 @@ def _volume_sources(
     volume: JsonObject,
 ) -> Iterator[tuple[SourceKind, str, frozenset[str] | None, bool]]:
     """Yield what a volume is made of: kind, name, keys, and whether it may be missing."""
-    sources = [volume, *maps(at(volume, "projected", "sources"))]
-    for source in sources:
-        for kind, member, name_field in (
-            (SourceKind.SECRET, "secret", "secretName" if source is volume else "name"),
-            (SourceKind.CONFIG_MAP, "configMap", "name"),
-        ):
-            if name := text(at(source, member, name_field)):
-                items = frozenset(
-                    key
-                    for item in maps(at(source, member, "items"))
-                    if (key := text(item.get("key")))
-                )
-                yield kind, name, items or None, at(source, member, "optional") is True
+    yield from _members(volume, "secretName")
+    if "projected" in volume:
+        for source in maps(at(volume, "projected", "sources")):
+            yield from _members(source, "name")
+
+
+def _members(
+    source: JsonObject, secret_name: str
+) -> Iterator[tuple[SourceKind, str, frozenset[str] | None, bool]]:
+    for kind, member, name_field in (
+        (SourceKind.SECRET, "secret", secret_name),
+        (SourceKind.CONFIG_MAP, "configMap", "name"),
+    ):
+        found = source.get(member)
+        if isinstance(found, dict) and (name := text(found.get(name_field))):
+            items = frozenset(
+                key for item in maps(found.get("items")) if (key := text(item.get("key")))
+            )
+            yield kind, name, items or None, found.get("optional") is True
 
 
 def _mounted_keys(volume: JsonObject, sub_paths: frozenset[str]) -> frozenset[str] | None:

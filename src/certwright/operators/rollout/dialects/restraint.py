@@ -32,6 +32,8 @@ IGNORE: Final = f"{DOMAIN}/ignore"
 """On a Secret or ConfigMap, as an annotation: it counts nowhere. On a namespace, as a label: its
 workloads are left alone."""
 
+_RESTRAINTS: Final = frozenset({PAUSED, WINDOW, MINIMUM_INTERVAL, QUIET, CHECK_CERTIFICATES})
+
 NOT_IGNORED: Final = SourceCondition(IGNORE, "true", negated=True)
 _LONGEST: Final = timedelta(days=30)
 _LONGEST_REASON: Final = 200
@@ -44,6 +46,8 @@ def is_ignored(namespace: NamespaceFacts) -> bool:
 
 def restrained(policy: RolloutPolicy, annotations: Mapping[str, str]) -> RolloutPolicy:
     """Return a policy with what the annotations of its workload hold back."""
+    if policy.check_certificates and _RESTRAINTS.isdisjoint(annotations):
+        return policy
     problems: list[str] = []
     return replace(
         policy,
