@@ -79,6 +79,7 @@ class _Process:
         self._metrics = RolloutMetrics(host.metrics)
         self._consumers = Consumers(settings.dialects)
         self._registry = RestartRegistry(settings.patience, self._wake)
+        self._controllers: dict[WorkloadKind, RolloutController] = {}
         self._opened = False
         self.sources = SourceStores(
             host.client,
@@ -106,7 +107,9 @@ class _Process:
             self._registry,
             self._surroundings,
             self._metrics,
+            self._clock,
         )
+        self._controllers[kind] = controller
         return Controller(
             select(
                 RESOURCES[kind],
@@ -118,6 +121,7 @@ class _Process:
             name=f"rollout-{kind.lower()}",
             field_manager=FIELD_MANAGER,
             channels=[self._channels[kind]],
+            predicate=controller.workload_changed,
             sources=[self._attach(kind)],
             workers=self._settings.workers,
             rbac=list(rules(self._settings)),
@@ -155,7 +159,8 @@ class _Process:
     def _source_changed(self, ref: SourceRef, contents: SourceContents | None) -> None:
         self._metrics.source(ref, contents)
         for workload in self._consumers.of(ref):
-            self._wake(workload)
+            if self._controllers[workload.kind].source_changed(workload.key):
+                self._wake(workload)
 
     def _namespace_changed(self, namespace: str) -> None:
         for kind, store in self._consumers.stores.items():

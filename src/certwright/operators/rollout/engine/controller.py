@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from certwright.client import TransportError
-from certwright.kube import ApiError, Conflict, Key, parse_time
+from certwright.clock import Clock
+from certwright.kube import ApiError, Conflict, JsonObject, Key, parse_time
 from certwright.operators.rollout.decision.compare import ContentComparison, compare
 from certwright.operators.rollout.decision.restraint import (
     Circumstances,
@@ -38,7 +39,7 @@ from certwright.operators.rollout.engine.surroundings import RolloutSurroundings
 from certwright.operators.rollout.engine.views import RESOURCES, identity_of
 from certwright.operators.rollout.policy import RestartMode
 from certwright.operators.rollout.workload import WorkloadKind, WorkloadRef
-from certwright.runtime import DONE, WAIT, Context, Outcome, again
+from certwright.runtime import DONE, WAIT, BadObject, Context, Entry, Outcome, again
 
 LIMIT_SECONDS: Final = 30.0
 """How often a workload that waits for its turn looks again, besides being woken."""
@@ -46,6 +47,10 @@ LONGEST_SECONDS: Final = 300.0
 """How long a key sleeps at most: clocks are set, and laptops sleep."""
 QUIET_PERIODS: Final = 6
 """After how many quiet windows a restart happens although contents keep changing."""
+QUIET_TOLERANCE: Final = 0.02
+"""Which part of a quiet window may be missing: Secrets of a workload that are renewed together are
+not written in the same instant, and one pass at the end is enough for all."""
+SOON_SECONDS: Final = 0.001
 MOST_REWRITES: Final = 3
 """How often a record is written again that another client removes."""
 
@@ -59,6 +64,8 @@ class _Due:
     """When contents other than those on record were noticed first, by the monotonic clock."""
     changed: float
     """When they changed last."""
+    quiet: bool = False
+    """Whether the next pass comes at the end of the quiet window, and none is needed before."""
 
 
 @dataclass(slots=True)
@@ -81,6 +88,7 @@ class RolloutController:
         registry: RestartRegistry,
         surroundings: RolloutSurroundings,
         metrics: RolloutMetrics,
+        clock: Clock,
     ) -> None:
         self._kind = kind
         self._settings = settings
@@ -89,12 +97,51 @@ class RolloutController:
         self._registry = registry
         self._surroundings = surroundings
         self._metrics = metrics
+        self._clock = clock
         self._reporter = RolloutReporter()
         self._due: dict[WorkloadRef, _Due] = {}
         self._written: dict[WorkloadRef, _Written] = {}
+        self._writing: set[Key] = set()
+
+    # What takes a pass
+
+    def source_changed(self, key: Key) -> bool:
+        """Take note that a source of a workload changed; return whether that takes a pass now.
+
+        A workload in its quiet window is looked at when the window ends, which is later from now
+        on.
+        """
+        due = self._due.get(WorkloadRef(self._kind, key))
+        if due is None or not due.quiet:
+            return True
+        due.digest, due.changed = "", self._clock.monotonic()
+        return False
+
+    def workload_changed(self, old: Entry | None, new: Entry | None) -> bool:
+        """Return whether a change of a workload takes a pass.
+
+        What is being written here does not: the pass that writes looks at the result. Neither does
+        a new status of a workload that was healthy and still is.
+        """
+        if old is None or new is None:
+            return True
+        if new.key in self._writing:
+            return False
+        ref = WorkloadRef(self._kind, new.key)
+        if ref in self._due or self._registry.follows(ref) or not _is_status_update(old, new):
+            return True
+        try:
+            workload, policies = self._consumers.read(self._kind, new)
+        except BadObject:
+            return True
+        return bool(policies) and (not workload.progress.healthy or workload.progress.stalled)
+
+    # The pass
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Make one pass over the workload at a key."""
+        if (due := self._due.get(WorkloadRef(self._kind, key))) is not None:
+            due.quiet = False  # what changes from here on takes another pass
         await self._sources.ready()
         await self._surroundings.ready()
         entry = ctx.store(RESOURCES[self._kind]).get(key)
@@ -159,12 +206,14 @@ class RolloutController:
         """Return when the contents of a workload will have been unchanged for long enough."""
         moment = now.ctx.clock.monotonic()
         due = self._due.setdefault(now.ref, _Due(found.digest, moment, moment))
-        if due.digest != found.digest:
-            due.digest, due.changed = found.digest, moment
+        if due.digest and due.digest != found.digest:
+            due.changed = moment
+        due.digest = found.digest
         quiet = self._settings.quiet if now.policy.quiet is None else now.policy.quiet
         seconds = quiet / timedelta(seconds=1)
         until = min(due.changed + seconds, due.since + QUIET_PERIODS * seconds)
-        return now.now + timedelta(seconds=until - moment)
+        left = until - moment
+        return now.now + timedelta(seconds=left if left > QUIET_TOLERANCE * seconds else 0)
 
     # Acting
 
@@ -179,7 +228,7 @@ class RolloutController:
             if now.policy.mode is RestartMode.INSTANTIATE:
                 await instantiate(now.ctx, now.workload, found.digest)
             patch = restart_patch(now.workload, now.policy, found, now.now)
-            await now.ctx.patch(now.obj, patch, strategic=is_strategic(now.policy))
+            written = await self._write(now, patch, strategic=is_strategic(now.policy))
         except Conflict:
             self._registry.end(ref)
             raise  # decided anew, on what is there now
@@ -194,7 +243,11 @@ class RolloutController:
         self._reporter.restarted(now, found.changed)
         self._rest(ref)
         self._written[ref] = _Written(found.digest)
-        return DONE
+        if written is None:
+            return again(SOON_SECONDS)
+        after = replace(now, workload=self._consumers.read(self._kind, written)[0])
+        self._registry.observe(after.workload, after.policy, after.now)
+        return self._until([_paused_until(after), self._patience_ends(after)], after, DONE)
 
     async def _record(self, now: WorkloadPass, found: ContentComparison) -> Outcome:
         """Write down what the pods consume, if that is not on record yet."""
@@ -207,17 +260,30 @@ class RolloutController:
         if written.times > MOST_REWRITES:
             self._reporter.fought(now, found)
             return rest
-        await now.ctx.patch(now.obj, record_patch(now.workload, now.policy, found, now.now))
+        left = await self._write(now, record_patch(now.workload, now.policy, found, now.now))
         self._metrics.outcome(now.policy.dialect, "recorded")
         written.times += 1
         self._written[now.ref] = written
-        return rest
+        return again(SOON_SECONDS) if left is None else rest
 
     async def _resume(self, now: WorkloadPass) -> Outcome:
         """End the pause that came with a restart."""
         assert now.policy.pause_period is not None
-        await now.ctx.patch(now.obj, resume_patch(now.policy.pause_period.annotation))
-        return DONE
+        await self._write(now, resume_patch(now.policy.pause_period.annotation))
+        return again(SOON_SECONDS)  # contents may have changed meanwhile
+
+    async def _write(
+        self, now: WorkloadPass, patch: JsonObject, *, strategic: bool = False
+    ) -> Entry | None:
+        """Patch a workload; return how that left it, None if it has changed again since."""
+        key = now.ref.key
+        self._writing.add(key)
+        try:
+            await now.ctx.patch(now.obj, patch, strategic=strategic)
+        finally:
+            self._writing.discard(key)
+        entry = now.ctx.store(RESOURCES[self._kind]).get(key)
+        return entry if entry is not None and now.ctx.wrote(entry) else None
 
     # Waiting
 
@@ -227,6 +293,7 @@ class RolloutController:
         """Report what a restart waits for, and return when to look again."""
         self._metrics.waits(now.ref, obstacle.reason)
         self._reporter.waits(now, found, obstacle)
+        self._due[now.ref].quiet = obstacle.reason is RestartWait.QUIET
         if obstacle.reason in {RestartWait.LIMIT, RestartWait.FAILED_ELSEWHERE}:
             self._registry.wait(now.ref)
             return again(LIMIT_SECONDS)
@@ -256,6 +323,17 @@ class RolloutController:
         self._written.pop(ref, None)
         self._reporter.forget(ref)
         self._registry.forget(ref)
+
+
+def _is_status_update(old: Entry, new: Entry) -> bool:
+    """Return whether nothing changed but the status of an object."""
+    before, after = old.meta, new.meta
+    return (
+        before.generation == after.generation
+        and before.label_pairs == after.label_pairs
+        and before.deletion_timestamp == after.deletion_timestamp
+        and old.annotations == new.annotations
+    )
 
 
 def _paused_until(now: WorkloadPass) -> datetime | None:

@@ -133,6 +133,10 @@ class RestartRegistry:
             del self._waiting[ref]
             self._wake_some(1)
 
+    def follows(self, ref: WorkloadRef) -> bool:
+        """Return whether the status of a workload matters: it is on its way, failed, or waits."""
+        return any(ref in known for known in (self._busy, self._moved, self._failed, self._waiting))
+
     def busy(self, ref: WorkloadRef) -> tuple[int, int]:
         """Return how many others restart in the namespace of a workload, and in the cluster."""
         own = ref in self._busy
