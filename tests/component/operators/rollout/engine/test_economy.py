@@ -104,3 +104,73 @@ async def test_secrets_of_others_cost_no_calls(rolling: EmbeddedRolling) -> None
     calls = await rolling.wait()
     assert len(calls) == 0
     assert restarts_in(calls) == []
+
+
+PASSES = 'controller_runtime_reconcile_total{controller="rollout-deployment"'
+
+
+async def passes(rolling: EmbeddedRolling) -> int:
+    """Return how many passes over Deployments there were."""
+    lines = (await rolling.cluster.scrape()).splitlines()
+    return int(sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(PASSES)))
+
+
+async def two_secrets(rolling: EmbeddedRolling) -> int:
+    """Run the operator with a workload of two Secrets; return how many passes that took."""
+    for name in ("one", "two"):
+        await rolling.secret(name)
+    await rolling.workload(volumes=["one", "two"])
+    await rolling.run()
+    await rolling.rolled_out()
+    await rolling.wait()
+    return await passes(rolling)
+
+
+async def test_secrets_renewed_together_take_a_pass_at_each_end_of_the_window(
+    rolling: EmbeddedRolling,
+) -> None:
+    before = await two_secrets(rolling)
+    await rolling.renew("one")
+    await rolling.wait(0.05)
+    await rolling.renew("two")
+    await rolling.wait(1)
+    assert await passes(rolling) - before == 1
+    await rolling.wait()
+    assert await rolling.restarts() == 1
+    assert await passes(rolling) - before == 2  # and none for our own write
+
+
+async def test_a_change_in_a_quiet_window_puts_its_end_off(rolling: EmbeddedRolling) -> None:
+    before = await two_secrets(rolling)
+    await rolling.renew("one")
+    await rolling.wait(4)
+    await rolling.renew("two")
+    await rolling.wait(4)
+    assert await rolling.restarts() == 0
+    await rolling.wait(1.5)
+    assert await rolling.restarts() == 1
+    assert await passes(rolling) - before == 3
+    [note] = await rolling.notes("PodRefresh")
+    assert "Secret one" in note
+    assert "Secret two" in note
+
+
+async def test_a_status_at_rest_takes_no_pass_and_one_under_way_does(
+    rolling: EmbeddedRolling,
+) -> None:
+    before = await two_secrets(rolling)
+    condition = {"type": "Available", "status": "True", "reason": "Enough"}
+    await rolling.status("web", conditions=[condition])
+    await rolling.wait()
+    assert await passes(rolling) == before
+    await rolling.status("web", availableReplicas=0)
+    await rolling.wait()
+    assert await passes(rolling) == before + 1
+    await rolling.rolled_out()
+    await rolling.renew("one")
+    await rolling.wait()
+    assert await rolling.restarts() == 1
+    restarted = await passes(rolling)
+    await rolling.status("web", replicas=2, updatedReplicas=1)
+    await rolling.wait()
+    assert await passes(rolling) > restarted
