@@ -298,6 +298,10 @@ class Table:
                 index.add(entry)
         return index
 
+    def known_index(self, name: Hashable) -> Index | None:
+        """Return an index, None if there is none of this name."""
+        return self._indexes.get(name)
+
     def empty(self) -> "Table":
         """Return a table with the same indexes and as much room, and nothing in it."""
         return Table(self.functions(), room=self.refused.limit)

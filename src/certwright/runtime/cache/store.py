@@ -129,11 +129,11 @@ class Store:
 
     def by_index(self, name: str, value: Hashable) -> list[Entry]:
         """Return the entries a user's index function puts under this value."""
-        functions = self._table.functions()
-        if ("user", name) not in functions:
-            known = ", ".join(sorted(n[1] for n in functions if isinstance(n, tuple)))
+        index, entries = self._table.known_index(("user", name)), self._table.entries
+        if index is None:
+            known = ", ".join(sorted(n[1] for n in self._table.functions() if isinstance(n, tuple)))
             raise KeyError(f"{self.resource.kind} store has no index {name!r}; it has: {known}")
-        return self._find(("user", name), functions[("user", name)], value)
+        return [entries[key] for key in index.keys(value)]
 
     def add_index(self, name: str, values: IndexFunction) -> None:
         """Add a user's index; `ValueError` if the name is taken by another function."""
