@@ -12,6 +12,8 @@ from tests.support.faults.rolloutscenarios import (
     ONE_AT_A_TIME,
     OPERATOR,
     SCENARIOS,
+    WITH_JOBS,
+    a_recreated_job,
     one_renewal,
     one_secret_of_three,
 )
@@ -50,6 +52,11 @@ TORTURES: list[Callable[..., Any]] = [delay_each_event, lose_every_answer, refus
 def test_late_events_lost_answers_and_refusals(torture: Callable[..., Any]) -> None:
     survives(one_renewal, OPERATOR, torture, ignore=IGNORE, most=6)
     survives(one_secret_of_three, OPERATOR, torture, ignore=IGNORE, most=MOST)
+
+
+def test_no_job_is_lost() -> None:
+    tortures = (crash_after_every_write, lose_every_answer, refuse_every_write)
+    survives(a_recreated_job, WITH_JOBS, *tortures, ignore=IGNORE)
 
 
 def test_one_at_a_time() -> None:

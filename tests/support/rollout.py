@@ -16,6 +16,7 @@ from certwright.kube.kinds import (
     DaemonSet,
     Deployment,
     Event,
+    Job,
     Secret,
     StatefulSet,
 )
@@ -107,6 +108,16 @@ def workload_object(
         "kind": kind,
         "metadata": metadata,
         "spec": spec,
+    }
+
+
+def job_object(name: str, volumes: Iterable[str], annotations: Mapping[str, str]) -> JsonObject:
+    """Return a Job that mounts Secrets."""
+    return {
+        "apiVersion": Job.api_version,
+        "kind": Job.kind,
+        "metadata": {"name": name, "annotations": dict(annotations)},
+        "spec": {"template": {"spec": pod_spec(volumes, restartPolicy="Never")}},
     }
 
 

@@ -10,14 +10,16 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypeAlias
 
-from tests.support.rollout import encoded, pod_spec, workload_object
+from tests.support.rollout import encoded, job_object, pod_spec, workload_object
 
 from certwright.kube import JsonObject, Key, NotFound, key_of
-from certwright.kube.kinds import ConfigMap, DaemonSet, Secret, StatefulSet
+from certwright.kube.kinds import ConfigMap, DaemonSet, Job, Secret, StatefulSet
 from certwright.operators.rollout.decision.compare import Counted, compare
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.decision.restraint import RolloutLimits
 from certwright.operators.rollout.dialects.certwright import RESTART, CertwrightDialect
+from certwright.operators.rollout.dialects.reloader import ReloaderDialect
+from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
 from certwright.operators.rollout.dialects.restraint import MINIMUM_INTERVAL, PAUSED, WINDOW
 from certwright.operators.rollout.engine.contents import contents_of
 from certwright.operators.rollout.engine.settings import RolloutSettings
@@ -41,7 +43,16 @@ SETTINGS = RolloutSettings(
 )
 OPERATOR = rollout_operator(SETTINGS)
 ONE_AT_A_TIME = rollout_operator(replace(SETTINGS, limits=RolloutLimits(per_cluster=1)))
+WITH_JOBS = rollout_operator(
+    replace(
+        SETTINGS,
+        dialects=[ReloaderDialect(ReloaderOptions())],
+        kinds=(WorkloadKind.STATEFUL_SET, WorkloadKind.JOB),
+    )
+)
 IGNORE = (
+    "Job.metadata.annotations",
+    "Job.spec.template.metadata.annotations",
     "StatefulSet.metadata.annotations",
     "StatefulSet.spec.template.metadata.annotations",
     "DaemonSet.metadata.annotations",
@@ -340,6 +351,17 @@ async def wrong_bookkeeping(cluster: EmbeddedCluster) -> None:
     await passing(cluster)
     await secret(cluster, a="2")
     await ended(cluster, web=(1, 1))
+
+
+async def a_recreated_job(cluster: EmbeddedCluster) -> None:
+    """Not among the others: `WITH_JOBS` is its operator."""
+    await secret(cluster, a="1")
+    await cluster.create(job_object("once", ["s"], {"reloader.stakater.com/auto": "true"}))
+    await passing(cluster)
+    await secret(cluster, a="2")
+    await passing(cluster)
+    [name] = await cluster.names(Job)
+    assert name.startswith("once-")
 
 
 SCENARIOS: list[Any] = [

@@ -128,7 +128,8 @@ def refreshers(
     """
     if ROLLOUT in options.operators:
         dialects = choice.dialects_of(options.dialects)
-        yield rollout_operator(RolloutSettings(dialects=dialects, kinds=kinds))
+        watched = choice.kinds_of(options.dialects, kinds)
+        yield rollout_operator(RolloutSettings(dialects=dialects, kinds=watched))
     elif options.pod_refresher:
         yield rollout_operator(RolloutSettings(dialects=[RedhatDialect()], kinds=kinds))
     if CA_REFRESH in options.operators:

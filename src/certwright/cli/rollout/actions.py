@@ -31,6 +31,7 @@ _WORKLOADS: Final = {
     "ds": WorkloadKind.DAEMON_SET,
     "cronjob": WorkloadKind.CRON_JOB, "cronjobs": WorkloadKind.CRON_JOB,
     "cj": WorkloadKind.CRON_JOB,
+    "job": WorkloadKind.JOB, "jobs": WorkloadKind.JOB,
     "rollout": WorkloadKind.ROLLOUT, "rollouts": WorkloadKind.ROLLOUT,
 }  # fmt: skip
 _SOURCES: Final = {

@@ -52,7 +52,7 @@ _LEVELS: Final = {
     "error": "error", "fatal": "error", "panic": "error",
 }  # fmt: skip
 _SOURCES: Final = {"secrets": SourceKind.SECRET, "configmaps": SourceKind.CONFIG_MAP}
-_WORKLOADS: Final = {"cronjobs": WorkloadKind.CRON_JOB, "jobs": None}
+_WORKLOADS: Final = {"cronjobs": WorkloadKind.CRON_JOB, "jobs": WorkloadKind.JOB}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +136,7 @@ def _reloader(typed: Mapping[str, Any]) -> ReloaderOptions:
         on_create=typed["reload_on_create"],
         on_delete=typed["reload_on_delete"],
         sources=frozenset(SourceKind) - ignored,
-        ignored_workloads=frozenset(kind for kind in workloads if kind is not None),
+        ignored_workloads=frozenset(workloads),
         argo_rollouts=typed["is_argo_rollouts"],
         ignored_namespaces=frozenset(_listed(typed["namespaces_to_ignore"])),
         namespaces=frozenset(_listed(typed["namespaces"])),

@@ -12,7 +12,7 @@ from certwright.cli.rollout.flags import RolloutOptions
 from certwright.client import Client
 from certwright.operators.managedresource.configuration import LoadedConfiguration
 from certwright.operators.rollout.decision.restraint import RolloutLimits
-from certwright.operators.rollout.dialects.choice import dialects_of
+from certwright.operators.rollout.dialects.choice import dialects_of, kinds_of
 from certwright.operators.rollout.engine.settings import (
     BUILT_IN,
     DEFAULT_PATIENCE,
@@ -45,7 +45,7 @@ def settings_of(
     """Return the settings that the command line asks for, for a cluster that has these kinds."""
     return RolloutSettings(
         dialects=dialects_of(options.dialects, options.reloader),
-        kinds=kinds,
+        kinds=kinds_of(options.dialects, kinds, options.reloader),
         namespace=options.namespace,
         home=options.home,
         quiet=DEFAULT_QUIET if options.quiet is None else options.quiet,

@@ -28,7 +28,12 @@ from certwright.operators.rollout.engine.settings import DEFAULT_HOME
 from certwright.operators.rollout.engine.sources import SOURCE_RESOURCES
 from certwright.operators.rollout.engine.surroundings import forbids
 from certwright.operators.rollout.engine.views import RESOURCES, read_workload
-from certwright.operators.rollout.policy import Dialect, NamespaceFacts, RolloutPolicy
+from certwright.operators.rollout.policy import (
+    Dialect,
+    NamespaceFacts,
+    RolloutPolicy,
+    policy_of,
+)
 from certwright.operators.rollout.workload import (
     SourceKind,
     SourceRef,
@@ -132,7 +137,7 @@ class WorkloadReader:
         namespace = await self._namespace(workload.ref.key.namespace)
         for dialect in self.dialects:
             if dialect.covers(namespace):
-                policy = dialect.policy(workload)
+                policy = policy_of(dialect, workload)
                 if policy is not None:
                     return policy
         return None

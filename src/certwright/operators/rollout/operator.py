@@ -177,4 +177,4 @@ def rules(settings: RolloutSettings) -> Iterator[PolicyRule]:
     yield PolicyRule(Secret.group, Secret.plural, ("delete",), (settings.home.name,))
     yield allow(Namespace, "get", "list", "watch")
     yield allow(PodDisruptionBudget, "get", "list", "watch")
-    yield allow(Job, "create")
+    yield allow(Job, "create", *(("delete",) if WorkloadKind.JOB in settings.kinds else ()))

@@ -27,6 +27,7 @@ from certwright.operators.rollout.workload import (
     SourceUse,
     UsePath,
     Workload,
+    WorkloadKind,
 )
 
 DOMAIN: Final = "rollout.certwright.dev"
@@ -149,6 +150,8 @@ class RestartMode(StrEnum):
     """Of Argo Rollouts: pods are restarted, and there is no new revision."""
     INSTANTIATE = "instantiate"
     """Of CronJobs: a Job is made now, besides the digest in its template."""
+    RECREATE = "recreate"
+    """Of Jobs, and the only way for them: one with the new contents takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +246,18 @@ class Dialect(Protocol):
     def policy(self, workload: Workload) -> RolloutPolicy | None:
         """Return how a workload is to be treated; None if it does not ask in this dialect."""
         ...
+
+
+def policy_of(dialect: Dialect, workload: Workload) -> RolloutPolicy | None:
+    """Return how a dialect treats a workload; None if it does not, or the kind does not allow it.
+
+    Jobs can only be recreated, and those of CronJobs are left to these.
+    """
+    is_job = workload.ref.kind is WorkloadKind.JOB
+    policy = None if is_job and workload.controlled else dialect.policy(workload)
+    if policy is None or (policy.mode is RestartMode.RECREATE) is not is_job:
+        return None
+    return policy
 
 
 def candidates_of(

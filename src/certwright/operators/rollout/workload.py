@@ -46,6 +46,8 @@ class WorkloadKind(StrEnum):
     ROLLOUT = "Rollout"
     """Argo's."""
     CRON_JOB = "CronJob"
+    JOB = "Job"
+    """Its template cannot be changed: another Job takes its place."""
 
 
 class WorkloadRef(NamedTuple):
@@ -124,3 +126,5 @@ class Workload:
     """What the template consumes, by source; see `references.uses_of`."""
     progress: RolloutProgress = RolloutProgress()
     replicas: int = 1
+    controlled: bool = False
+    """Of Jobs: whether another object, such as a CronJob, made it, and makes the next one."""

@@ -52,7 +52,7 @@ def test_the_flags_of_reloader_as_its_chart_writes_them() -> None:
     assert (options.log_level, options.log_format) == ("info", "json")
     assert found.auto_reload_all
     assert found.sources == {SourceKind.SECRET}
-    assert found.ignored_workloads == {WorkloadKind.CRON_JOB}
+    assert found.ignored_workloads == {WorkloadKind.CRON_JOB, WorkloadKind.JOB}
     assert found.ignored_namespaces == {"kube-system", "kube-public"}
     assert found.namespace_selector.matches({"team": "shop"})
     assert found.source_conditions[0].holds({"reload": "x"}, {})

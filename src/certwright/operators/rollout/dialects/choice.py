@@ -10,10 +10,22 @@ from certwright.operators.rollout.dialects.redhat import RedhatDialect
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
 from certwright.operators.rollout.policy import Dialect
+from certwright.operators.rollout.workload import WorkloadKind
 
 NAMES: Final = (certwright.NAME, redhat.NAME, reloader.NAME, ibm.NAME)
 """Those by which a workload asks come before the one that asks for all of them."""
 DEFAULT: Final = (certwright.NAME, redhat.NAME, reloader.NAME)
+
+
+def kinds_of(
+    names: Collection[str],
+    served: tuple[WorkloadKind, ...],
+    options: ReloaderOptions | None = None,
+) -> tuple[WorkloadKind, ...]:
+    """Return the kinds to watch of those that are *served*: Jobs only where they are recreated."""
+    ignored = (options or ReloaderOptions()).ignored_workloads
+    jobs = reloader.NAME in names and WorkloadKind.JOB not in ignored
+    return (*served, WorkloadKind.JOB) if jobs else served
 
 
 def dialects_of(

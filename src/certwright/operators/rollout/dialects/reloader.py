@@ -188,6 +188,8 @@ def _mode(workload: Workload, options: ReloaderOptions) -> RestartMode:
     match workload.ref.kind:
         case WorkloadKind.CRON_JOB:
             return RestartMode.INSTANTIATE
+        case WorkloadKind.JOB:
+            return RestartMode.RECREATE
         case WorkloadKind.ROLLOUT:
             restarts = workload.annotations.get(ROLLOUT_STRATEGY) == "restart"
             return RestartMode.RESTART_AT if restarts else RestartMode.TEMPLATE

@@ -6,7 +6,12 @@ from typing import Final, TypeAlias
 
 from certwright.operators.rollout.engine.sources import ANY_NAME
 from certwright.operators.rollout.engine.views import read_workload
-from certwright.operators.rollout.policy import Dialect, NamespaceFacts, RolloutPolicy
+from certwright.operators.rollout.policy import (
+    Dialect,
+    NamespaceFacts,
+    RolloutPolicy,
+    policy_of,
+)
 from certwright.operators.rollout.workload import SourceRef, Workload, WorkloadKind, WorkloadRef
 from certwright.runtime import BadObject, Entry, Store
 from certwright.runtime.cache.entries import IndexFunction
@@ -34,7 +39,7 @@ class Consumers:
 
     def _read(self, kind: WorkloadKind, entry: Entry) -> tuple[Workload, Policies]:
         workload = read_workload(kind, entry.obj())
-        asked = ((dialect, dialect.policy(workload)) for dialect in self._dialects)
+        asked = ((dialect, policy_of(dialect, workload)) for dialect in self._dialects)
         return workload, tuple((dialect, policy) for dialect, policy in asked if policy is not None)
 
     def index(self, kind: WorkloadKind) -> IndexFunction:

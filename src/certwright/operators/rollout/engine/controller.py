@@ -20,7 +20,7 @@ from certwright.operators.rollout.decision.restraint import (
     obstacles,
 )
 from certwright.operators.rollout.engine.consumers import Consumers, chosen
-from certwright.operators.rollout.engine.jobs import instantiate
+from certwright.operators.rollout.engine.jobs import instantiate, recreate
 from certwright.operators.rollout.engine.metrics import RolloutMetrics
 from certwright.operators.rollout.engine.patches import (
     is_strategic,
@@ -228,7 +228,11 @@ class RolloutController:
             if now.policy.mode is RestartMode.INSTANTIATE:
                 await instantiate(now.ctx, now.workload, found.digest)
             patch = restart_patch(now.workload, now.policy, found, now.now)
-            written = await self._write(now, patch, strategic=is_strategic(now.policy))
+            if now.policy.mode is RestartMode.RECREATE:
+                await recreate(now.ctx, now.workload, patch, found.digest)
+                written = None
+            else:
+                written = await self._write(now, patch, strategic=is_strategic(now.policy))
         except Conflict:
             self._registry.end(ref)
             raise  # decided anew, on what is there now

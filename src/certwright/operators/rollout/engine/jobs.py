@@ -1,10 +1,18 @@
-"""CronJobs that are to run at once with new contents: a Job is made from their template."""
+"""Jobs for new contents: from the template of a CronJob, or in the place of another Job.
+
+The template of a Job cannot be changed. The Job that takes its place is created first, under a name
+that follows from the contents, and only then the other is deleted. So whenever a process ends,
+nothing is lost: until the other is gone its record says that a restart is due, and the next process
+finds the new one there.
+"""
 
 from contextlib import suppress
 from typing import Final
 
-from certwright.kube import AlreadyExists, JsonObject
+from certwright.client import Propagation
+from certwright.kube import AlreadyExists, Conflict, JsonObject, Key
 from certwright.kube.kinds import CronJob, Job
+from certwright.operators.rollout.engine.patches import RECREATED_FROM, restarted_job
 from certwright.operators.rollout.workload import Workload
 from certwright.runtime import Context
 
@@ -17,18 +25,42 @@ def job_of(cron_job: JsonObject, digest: str) -> JsonObject:
     metadata = cron_job["metadata"]
     template = cron_job["spec"]["jobTemplate"]
     given = template.get("metadata") or {}
-    mark = "".join(letter for letter in digest.lower() if letter.isalnum())[-10:]
     return {
         "apiVersion": Job.api_version,
         "kind": Job.kind,
         "metadata": {
             "namespace": metadata["namespace"],
-            "name": f"{metadata['name'][:_LONGEST_NAME]}-{mark}",
+            "name": derived_name(metadata["name"], digest),
             "labels": given.get("labels") or {},
             "annotations": {**(given.get("annotations") or {}), INSTANTIATE: "manual"},
         },
         "spec": template["spec"],
     }
+
+
+def derived_name(name: str, digest: str) -> str:
+    """Return the name of the Job for a digest: the same for the same contents."""
+    mark = "".join(letter for letter in digest.lower() if letter.isalnum())[-10:]
+    return f"{name[:_LONGEST_NAME]}-{mark}"
+
+
+async def recreate(ctx: Context, workload: Workload, patch: JsonObject, digest: str) -> None:
+    """Put another Job into the place of one, once for the same contents."""
+    key = workload.ref.key
+    job = await ctx.client.get(Job, key)
+    if job["metadata"]["uid"] != workload.uid:
+        raise Conflict(f"Job {key} is another one by now")
+    first = workload.annotations.get(RECREATED_FROM) or key.name
+    name = derived_name(first, digest)
+    if name == key.name:  # nothing may be deleted for which nothing is created
+        name = derived_name(f"{first}-again", digest)
+    try:
+        await ctx.create(restarted_job(job, patch, name))
+    except AlreadyExists:
+        found = await ctx.client.get(Job, Key(key.namespace, name))
+        if (found["metadata"].get("annotations") or {}).get(RECREATED_FROM) != first:
+            raise  # it is not ours; the one before stays
+    await ctx.delete(job, propagation=Propagation.BACKGROUND)
 
 
 async def instantiate(ctx: Context, workload: Workload, digest: str) -> None:

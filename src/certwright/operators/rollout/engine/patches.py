@@ -6,7 +6,7 @@ need a strategic merge, by the names of the containers, which works for the kind
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from certwright.kube import JsonObject
 from certwright.kube.timestamps import format_micro_time, format_time
@@ -15,6 +15,7 @@ from certwright.operators.rollout.decision.record import ABSENT
 from certwright.operators.rollout.engine.views import template_path
 from certwright.operators.rollout.policy import (
     DIGEST,
+    DOMAIN,
     RESTARTED_AT,
     ConsumedSource,
     RestartFacts,
@@ -23,6 +24,18 @@ from certwright.operators.rollout.policy import (
     RolloutPolicy,
 )
 from certwright.operators.rollout.workload import Workload
+
+RECREATED_FROM: Final = f"{DOMAIN}/recreated-from"
+"""The annotation of a Job that took the place of another: the name of the first one."""
+_GIVEN_LABELS: Final = frozenset(
+    {
+        "controller-uid",
+        "job-name",
+        "batch.kubernetes.io/controller-uid",
+        "batch.kubernetes.io/job-name",
+    }
+)
+_LAST_APPLIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 
 
 def restart_patch(
@@ -57,6 +70,57 @@ def record_patch(
     return {"metadata": _metadata(marks.labels, annotations)}
 
 
+def restarted_job(job: JsonObject, patch: JsonObject, name: str) -> JsonObject:
+    """Return the Job that takes the place of another, with what a restart would change.
+
+    What the server gave the other one does not come along: its selector, and labels of its pods.
+    """
+    metadata, spec = job["metadata"], job["spec"]
+    template = spec["template"]
+    pods = template.get("metadata") or {}
+    changed = _part(patch, "spec", "template", "metadata")
+    labels = {**(pods.get("labels") or {}), **(changed.get("labels") or {})}
+    marks = changed.get("annotations") or {}
+    annotations = {**(metadata.get("annotations") or {}), **_part(patch, "metadata", "annotations")}
+    annotations.setdefault(RECREATED_FROM, metadata["name"])
+    if not spec.get("manualSelector"):
+        spec = {member: value for member, value in spec.items() if member != "selector"}
+    return {
+        "apiVersion": job["apiVersion"],
+        "kind": job["kind"],
+        "metadata": {
+            "namespace": metadata["namespace"],
+            "name": name,
+            "labels": _without(metadata.get("labels") or {}, _GIVEN_LABELS),
+            "annotations": _without(annotations, _LAST_APPLIED),
+        },
+        "spec": {
+            **spec,
+            "template": {
+                **template,
+                "metadata": {
+                    **pods,
+                    "labels": _without(labels, _GIVEN_LABELS),
+                    "annotations": {**(pods.get("annotations") or {}), **marks},
+                },
+            },
+        },
+    }
+
+
+def _part(patch: JsonObject, *path: str) -> JsonObject:
+    for member in path:
+        patch = patch.get(member) or {}
+    return patch
+
+
+def _without(values: JsonObject, names: frozenset[str]) -> JsonObject:
+    """Return what is left of labels or annotations; None as a value removes one as well."""
+    return {
+        name: value for name, value in values.items() if name not in names and value is not None
+    }
+
+
 def resume_patch(annotation: str) -> JsonObject:
     """Return what ends the pause that came with a restart."""
     return {"metadata": {"annotations": {annotation: None}}, "spec": {"paused": False}}
@@ -88,7 +152,7 @@ def _facts(
 def _template(policy: RolloutPolicy, marks: RestartMarks, digest: str) -> JsonObject:
     """Return what changes in the pod template."""
     annotations = dict(marks.template_annotations)
-    if policy.mode in {RestartMode.TEMPLATE, RestartMode.INSTANTIATE}:
+    if policy.mode in {RestartMode.TEMPLATE, RestartMode.INSTANTIATE, RestartMode.RECREATE}:
         annotations[DIGEST] = digest
     template: JsonObject = {}
     if metadata := _metadata(marks.template_labels, annotations):

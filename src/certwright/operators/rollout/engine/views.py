@@ -32,6 +32,7 @@ RESOURCES: Final[Mapping[WorkloadKind, Resource]] = {
     WorkloadKind.STATEFUL_SET: kinds.StatefulSet,
     WorkloadKind.DAEMON_SET: kinds.DaemonSet,
     WorkloadKind.CRON_JOB: kinds.CronJob,
+    WorkloadKind.JOB: kinds.Job,
     WorkloadKind.ROLLOUT: ARGO_ROLLOUT,
 }
 VARIABLES: Final = "STAKATER_"
@@ -87,6 +88,8 @@ def reduce_workload(kind: WorkloadKind, obj: JsonObject) -> JsonObject:
         "spec": _kept(obj.get("spec"), *_SPEC),
         "status": _kept(obj.get("status"), *_COUNTS),
     }
+    if kind is WorkloadKind.JOB:
+        reduced["metadata"] |= _kept(obj.get("metadata"), "ownerReferences")
     spec = reduced["spec"]
     if (strategy := at(obj, "spec", "updateStrategy")) is not None:
         partition = at(strategy, "rollingUpdate", "partition")
@@ -184,6 +187,8 @@ def read_workload(kind: WorkloadKind, obj: JsonObject) -> Workload:
         uses=uses_of(key.namespace, pod_spec),
         progress=progress_of(kind, obj),
         replicas=_wanted_replicas(obj),
+        controlled=kind is WorkloadKind.JOB
+        and any(one.get("controller") is True for one in maps(metadata.get("ownerReferences"))),
     )
 
 
@@ -225,7 +230,7 @@ def progress_of(kind: WorkloadKind, obj: JsonObject) -> RolloutProgress:
                 stalled=not behind and phase == "Degraded",
                 paused=paused,
             )
-        case WorkloadKind.CRON_JOB:
+        case WorkloadKind.CRON_JOB | WorkloadKind.JOB:
             return RolloutProgress()
 
 

@@ -1,0 +1,75 @@
+"""Jobs whose template cannot be changed: another takes the place of one, as Reloader does it."""
+
+import pytest
+from tests.component.operators.rollout.engine.conftest import EmbeddedRolling
+from tests.support.rollout import job_object
+
+from certwright.kube import JsonObject
+from certwright.kube.kinds import Job
+from certwright.operators.rollout.dialects.choice import kinds_of
+from certwright.operators.rollout.dialects.reloader import ReloaderDialect
+from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
+from certwright.operators.rollout.engine.patches import RECREATED_FROM
+from certwright.operators.rollout.engine.settings import BUILT_IN
+from certwright.operators.rollout.policy import DIGEST, RECORD
+from certwright.operators.rollout.workload import WorkloadKind
+
+AUTO = {"reloader.stakater.com/auto": "true"}
+
+
+async def jobs(rolling: EmbeddedRolling) -> list[JsonObject]:
+    return list(await rolling.cluster.list(Job))
+
+
+async def begun(rolling: EmbeddedRolling, job: JsonObject) -> None:
+    await rolling.secret()
+    await rolling.cluster.create(job)
+    options = ReloaderOptions()
+    kinds = kinds_of(["reloader"], BUILT_IN, options)
+    await rolling.run(dialects=[ReloaderDialect(options)], kinds=kinds)
+
+
+async def test_a_job_is_recreated_once_for_new_contents(rolling: EmbeddedRolling) -> None:
+    await begun(rolling, job_object("once", ["web-tls"], AUTO))
+    [first] = await jobs(rolling)
+    assert RECORD in first["metadata"]["annotations"]
+    names = [first["metadata"]["name"]]
+    for number in (2, 3):
+        await rolling.renew(number=number)
+        await rolling.wait()
+        [job] = await jobs(rolling)
+        names.append(job["metadata"]["name"])
+        assert job["metadata"]["annotations"][RECREATED_FROM] == "once"
+        assert DIGEST in job["spec"]["template"]["metadata"]["annotations"]
+        before, after = (one["spec"]["template"]["spec"]["volumes"] for one in (first, job))
+        assert before == after
+        calls = await rolling.wait(minutes=30)
+        assert calls.writes == 0
+    assert len(set(names)) == 3
+    assert [name.count("-") for name in names] == [0, 1, 1]
+
+
+async def test_the_new_job_is_there_before_the_other_goes(rolling: EmbeddedRolling) -> None:
+    await begun(rolling, job_object("once", ["web-tls"], AUTO))
+    await rolling.renew()
+    calls = (await rolling.wait()).of("Job")
+    verbs = [call.verb for call in calls if call.verb in {"create", "delete"}]
+    assert verbs == ["create", "delete"]
+
+
+async def test_jobs_of_cron_jobs_are_left_to_them(rolling: EmbeddedRolling) -> None:
+    job = job_object("nightly-1", ["web-tls"], AUTO)
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "1"}
+    job["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    await begun(rolling, job)
+    await rolling.renew()
+    calls = await rolling.wait()
+    assert calls.writes == 0
+
+
+@pytest.mark.parametrize("ignored", [True, False])
+def test_jobs_are_watched_where_they_are_recreated(ignored: bool) -> None:  # noqa: FBT001
+    left_out = frozenset({WorkloadKind.JOB}) if ignored else frozenset[WorkloadKind]()
+    options = ReloaderOptions(ignored_workloads=left_out)
+    assert (WorkloadKind.JOB in kinds_of(["reloader"], BUILT_IN, options)) is not ignored
+    assert kinds_of(["certwright", "redhat"], BUILT_IN) == BUILT_IN
