@@ -224,13 +224,13 @@ class RolloutController:
             self._reporter.would_restart(now, found)
             return DONE
         self._registry.begin(ref)
+        written: Entry | None = None
         try:
             if now.policy.mode is RestartMode.INSTANTIATE:
                 await instantiate(now.ctx, now.workload, found.digest)
             patch = restart_patch(now.workload, now.policy, found, now.now)
             if now.policy.mode is RestartMode.RECREATE:
                 await recreate(now.ctx, now.workload, patch, found.digest)
-                written = None
             else:
                 written = await self._write(now, patch, strategic=is_strategic(now.policy))
         except Conflict:
