@@ -43,6 +43,18 @@ SETTINGS = RolloutSettings(
 )
 OPERATOR = rollout_operator(SETTINGS)
 ONE_AT_A_TIME = rollout_operator(replace(SETTINGS, limits=RolloutLimits(per_cluster=1)))
+
+
+class UnfilteredDialect(CertwrightDialect):
+    """The same for all namespaces, so that none is watched."""
+
+    reads_namespaces = False
+
+
+LEAN = rollout_operator(
+    replace(SETTINGS, dialects=[UnfilteredDialect()], kinds=(WorkloadKind.STATEFUL_SET,))
+)
+"""What costs least to simulate."""
 WITH_JOBS = rollout_operator(
     replace(
         SETTINGS,
@@ -351,6 +363,15 @@ async def wrong_bookkeeping(cluster: EmbeddedCluster) -> None:
     await passing(cluster)
     await secret(cluster, a="2")
     await ended(cluster, web=(1, 1))
+
+
+async def a_short_renewal(cluster: EmbeddedCluster) -> None:
+    """Not among the others: as short as can be, for many storms."""
+    await secret(cluster, a="1")
+    await workload(cluster)
+    await cluster.settle()
+    await secret(cluster, a="2")
+    await ended(cluster, web=(0, 1))
 
 
 async def a_recreated_job(cluster: EmbeddedCluster) -> None:
