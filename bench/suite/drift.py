@@ -66,6 +66,14 @@ class ObjectWatcher:
 
         return on_change
 
+    async def goes(self, place: ObjectPlace, since: float) -> None:
+        """Return when the object has been seen to go after a moment."""
+        event = self._waiting[place] = asyncio.Event()
+        while self.gone.get(place, float("-inf")) < since:
+            event.clear()
+            await event.wait()
+        del self._waiting[place]
+
     async def differs(self, place: ObjectPlace, version: str) -> None:
         """Return when the object is there with an undisturbed state newer than *version*."""
         event = self._waiting[place] = asyncio.Event()

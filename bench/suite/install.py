@@ -162,6 +162,8 @@ def _figures(lives: list[InstallLife]) -> Figures:
     if repairs := lives[0].repairs.slowest:
         slowest = sorted(repairs.items(), key=lambda item: -item[1])[:5]
         figures["repairs"] = len(lives[0].repairs.seconds)
+        figures["deletion by the server, longest s"] = lives[0].repairs.longest_going
+        figures["not deleted by the server"] = ", ".join(lives[0].repairs.stuck) or "none"
         figures["repairs, median s"] = statistics.median(lives[0].repairs.seconds)
         figures["slowest repairs"] = ", ".join(f"{what} {took:.2f} s" for what, took in slowest)
     return figures

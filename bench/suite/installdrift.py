@@ -9,13 +9,16 @@ from typing import Any
 from bench.suite.drift import ObjectPlace, ObjectWatcher, Repairs
 from certwright.apply import ObjectRef
 from certwright.client import Client
-from certwright.kube import JsonObject, NotFound
+from certwright.kube import JsonObject
 from certwright.kube.kinds import MutatingWebhookConfiguration, ValidatingWebhookConfiguration
 from certwright.operators.certmanager.engine.observed import ca_bundles
 from certwright.runtime import Cache, Entry
 
 MOST_SECONDS = 30.0
 """When a repair counts as missing."""
+GOING_SECONDS = 120.0
+"""When a deletion counts as stuck: a definition goes only after the server has looked for objects
+of its kind, and until then nothing can take its place."""
 WORD = "disturbed"
 REGISTRATIONS = (ValidatingWebhookConfiguration, MutatingWebhookConfiguration)
 
@@ -101,6 +104,10 @@ class InstallRepairs(Repairs):
 
     missing: list[str] = field(default_factory=list)
     """What was not repaired."""
+    stuck: list[str] = field(default_factory=list)
+    """What the server did not delete, so that there was nothing to repair."""
+    longest_going: float = 0.0
+    """How many seconds the server took at most to delete an object."""
     slowest: dict[str, float] = field(default_factory=dict)
     """The longest repair, by what was done to which kind."""
     empty: list[str] = field(default_factory=list)
@@ -137,6 +144,9 @@ async def disturb_installation(
                     continue
                 await works()
                 place = ObjectPlace(kinds[ref.gvk], ref.key)
+                if number == 2 and not await _goes(client, watcher, place, repairs):
+                    repairs.stuck.append(f"{ref} {done}")
+                    continue
                 seconds = await _lasts(client, watcher, place, number)
                 if seconds is None:
                     repairs.missing.append(f"{ref} {done}")
@@ -148,28 +158,39 @@ async def disturb_installation(
     return repairs
 
 
+async def _goes(
+    client: Client, watcher: ObjectWatcher, place: ObjectPlace, repairs: InstallRepairs
+) -> bool:
+    """Delete an object; return whether it went in time."""
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    await client.delete(place.resource, place.key)
+    try:
+        async with asyncio.timeout(GOING_SECONDS):
+            await watcher.goes(place, began)
+    except TimeoutError:
+        return False
+    repairs.longest_going = max(repairs.longest_going, watcher.gone[place] - began)
+    return True
+
+
 async def _lasts(
     client: Client, watcher: ObjectWatcher, place: ObjectPlace, number: int
 ) -> float | None:
-    """Disturb an object; return how many seconds that lasts, None if too long."""
+    """Return how many seconds a disturbance lasts, None if too long; one of an edit begins here."""
     clock = asyncio.get_running_loop().time
-    before = await client.get(place.resource, place.key)
-    version = str(before["metadata"]["resourceVersion"])
+    began, version = watcher.gone.get(place, 0.0), "0"
     if number < 2:
+        before = await client.get(place.resource, place.key)
         patched = await client.patch(place.resource, place.key, _change(before, number))
         version = str(patched["metadata"]["resourceVersion"])
-    else:
-        await client.delete(place.resource, place.key)
-    began = clock()
+        began = clock()
     try:
         async with asyncio.timeout(MOST_SECONDS):
             await watcher.differs(place, version)
-            while number == 2 and await _is_old(client, place, before):
-                await asyncio.sleep(0.01)
     except TimeoutError:
         return None
-    # A definition goes only after the server has looked for objects of its kind.
-    return clock() - max(began, watcher.gone.get(place, began))
+    return clock() - began
 
 
 def _change(before: JsonObject, number: int) -> JsonObject:
@@ -183,12 +204,3 @@ def _change(before: JsonObject, number: int) -> JsonObject:
         if name not in {"metadata", "status", "kind", "apiVersion"}
     }
     return {**parts, "metadata": {"labels": labels}}
-
-
-async def _is_old(client: Client, place: ObjectPlace, before: JsonObject) -> bool:
-    """Return whether an object is not back yet: it is gone, or still the one that was deleted."""
-    try:
-        found = await client.get(place.resource, place.key)
-    except NotFound:
-        return True
-    return bool(found["metadata"]["uid"] == before["metadata"]["uid"])
