@@ -80,9 +80,8 @@ async def all_of(calls: Iterable[Callable[[], Awaitable[object]]]) -> None:
             group.create_task(work())
 
 
-async def create(client: Client) -> None:
-    """Create all Secrets and workloads."""
-    numbers = range(WORKLOADS)
+async def create(client: Client, numbers: range = range(WORKLOADS)) -> None:
+    """Create workloads, all by default, and their Secrets."""
     each = [(number, which) for number in numbers for which in range(SECRETS_EACH)]
     await all_of(lambda one=one: client.create(secret(*one, "first")) for one in each)
     await all_of(lambda n=n: client.create(deployment(n)) for n in numbers)

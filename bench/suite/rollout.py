@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from bench.apimetrics import Usage, usage
+from bench.managedworkload import create_all
 from bench.meter import Task
 from bench.processes import Program
 from bench.result import Figures, Result, at_least, at_most, exactly
@@ -21,6 +22,7 @@ from bench.rolloutworkload import (
     renew,
     watch,
 )
+from bench.suite.managed_resources import FOREIGN_SECRETS, foreign_secret
 from certwright.client import Client, connect
 from certwright.testkit.controlplane import ControlPlane, control_plane
 
@@ -50,8 +52,18 @@ class Renewal:
     rss: int
 
 
+@dataclass(frozen=True)
+class Growth:
+    """By how many bytes the operator grows."""
+
+    workloads: int
+    """With so many workloads more, and their Secrets."""
+    foreign: int
+    """With Secrets that no workload consumes."""
+
+
 def run(runs: int) -> Result:
-    """Measure each subject once per run."""
+    """Measure each subject once per run, and what ours grows by once."""
     return asyncio.run(_run(runs))
 
 
@@ -63,6 +75,7 @@ async def _run(runs: int) -> Result:
                 await create(client)
                 measured[name].append(await _measure(plane, client, subject))
                 await delete(client)
+        growth = await _growth(plane, client)
     ours = measured[OURS]
     speed = {name: WORKLOADS / _median(of, "cpu") for name, of in measured.items()}
     pace = {name: WORKLOADS / _median(of, "lasted") for name, of in measured.items()}
@@ -86,6 +99,13 @@ async def _run(runs: int) -> Result:
                 "restarts per CPU-second", speed[OURS] / speed["bare loop"], 0.7, "times bare"
             ),
             exactly("writes of a new process", max(one.again.writes for one in ours), 0, "writes"),
+            at_most("memory of a workload", growth.workloads / WORKLOADS / 1000, 2, "kB"),
+            at_most(
+                f"more memory with {FOREIGN_SECRETS:,} Secrets that are not consumed",
+                growth.foreign / MIB,
+                5,
+                "MiB",
+            ),
         ],
         runs,
     )
@@ -129,6 +149,24 @@ async def _renewed(
     restarts = sum(map(len, witness.seen.values()))
     again = await _again(client, subject, task)
     return Renewal(cpu, took, lasted, waits, restarts, deployments, secrets, again, rss)
+
+
+async def _growth(plane: ControlPlane, client: Client) -> Growth:
+    """Let our operator run while workloads are added, and then Secrets of others."""
+    task = msgspec.json.encode(Task(kubeconfig=str(plane.kubeconfig))).decode()
+    await create(client)
+    with Program(f"subjects.{SUBJECTS[OURS]}", task) as program:
+        await asyncio.to_thread(program.line)
+        await _at_rest(program)
+        first = program.rss()
+        await create(client, range(WORKLOADS, 2 * WORKLOADS))
+        await _at_rest(program)
+        second = program.rss()
+        await create_all(client, (foreign_secret(number) for number in range(FOREIGN_SECRETS)))
+        await _at_rest(program)
+        third = program.rss()
+    await delete(client)
+    return Growth(second - first, third - second)
 
 
 async def _again(client: Client, subject: str, task: str) -> Usage:
