@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Final
 
 from certwright.client import Propagation
-from certwright.kube import AlreadyExists, Conflict, JsonObject, Key
+from certwright.kube import AlreadyExists, Conflict, JsonObject, Key, key_of
 from certwright.kube.kinds import CronJob, Job
 from certwright.operators.rollout.engine.patches import RECREATED_FROM, restarted_job
 from certwright.operators.rollout.workload import Workload
@@ -47,20 +47,27 @@ def derived_name(name: str, digest: str) -> str:
 async def recreate(ctx: Context, workload: Workload, patch: JsonObject, digest: str) -> None:
     """Put another Job into the place of one, once for the same contents."""
     key = workload.ref.key
-    job = await ctx.client.get(Job, key)
-    if job["metadata"]["uid"] != workload.uid:
-        raise Conflict(f"Job {key} is another one by now")
     first = workload.annotations.get(RECREATED_FROM) or key.name
     name = derived_name(first, digest)
     if name == key.name:  # nothing may be deleted for which nothing is created
         name = derived_name(f"{first}-again", digest)
+    job = await ctx.client.get(Job, key)
+    if job["metadata"]["uid"] != workload.uid:
+        raise Conflict(f"Job {key} is another one by now")
+    known = ctx.store(Job).get(Key(key.namespace, name))
+    if known is None or known.annotations.get(RECREATED_FROM) != first:
+        await _create(ctx, restarted_job(job, patch, name), first)
+    await ctx.delete(job, propagation=Propagation.BACKGROUND)
+
+
+async def _create(ctx: Context, job: JsonObject, first: str) -> None:
+    """Create a Job in the place of the *first* one, unless it is there."""
     try:
-        await ctx.create(restarted_job(job, patch, name))
+        await ctx.create(job)
     except AlreadyExists:
-        found = await ctx.client.get(Job, Key(key.namespace, name))
+        found = await ctx.client.get(Job, key_of(job))
         if (found["metadata"].get("annotations") or {}).get(RECREATED_FROM) != first:
             raise  # it is not ours; the one before stays
-    await ctx.delete(job, propagation=Propagation.BACKGROUND)
 
 
 async def instantiate(ctx: Context, workload: Workload, digest: str) -> None:

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 
-from tests.support.rollout import encoded, pod_spec, secret_object, workload_object
+from tests.support.rollout import encoded, job_object, pod_spec, secret_object, workload_object
 from tests.support.waits import until, until_allowed
 
 from certwright.cli.controllers import built_controllers
@@ -14,8 +14,8 @@ from certwright.client import Client, Request
 from certwright.kube import Key, Resource
 from certwright.kube.kinds import CronJob, Deployment, Job, Secret
 from certwright.operators.rollout.dialects.certwright import RESTART
-from certwright.operators.rollout.dialects.choice import DEFAULT, dialects_of
-from certwright.operators.rollout.engine.settings import RolloutSettings
+from certwright.operators.rollout.dialects.choice import DEFAULT, dialects_of, kinds_of
+from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
 from certwright.operators.rollout.operator import rollout_operator
 from certwright.operators.rollout.policy import DIGEST, RECORD
 from certwright.runtime import Manager, Operator, policy_rules
@@ -42,6 +42,7 @@ def operator_of(cluster: Cluster) -> Operator:
     """Return an operator that leaves the namespaces of other tests alone."""
     settings = RolloutSettings(
         dialects=dialects_of(DEFAULT),
+        kinds=kinds_of(DEFAULT, BUILT_IN),
         quiet=timedelta(seconds=0.5),
         namespace=cluster.namespace,
         home=Key(cluster.namespace, KEY),
@@ -86,6 +87,12 @@ async def annotated(cluster: Cluster, kind: Resource, name: str, annotation: str
     return any(annotation in annotations for annotations in found)
 
 
+async def new_jobs(cluster: Cluster) -> bool:
+    """Return whether there are a Job of the CronJob and one in the place of the other."""
+    names = sorted(name.rpartition("-")[0] for name in await cluster.names(Job))
+    return names == ["nightly", "once"]
+
+
 async def test_the_generated_role_is_enough(cluster: Cluster) -> None:
     operator = operator_of(cluster)
     user, refusals = await allow(cluster, operator), Refusals()
@@ -94,10 +101,10 @@ async def test_the_generated_role_is_enough(cluster: Cluster) -> None:
     await cluster.create(secret_object(KEY, {"no": "key"}))  # is deleted, and made anew
     web = workload_object("web", pod_spec(["web-tls"]), annotations={RESTART: "true"})
     nightly = workload_object("nightly", pod_spec(["web-tls"]), "CronJob", {AUTO: "true"})
-    for obj in (web, nightly):
+    for obj in (web, nightly, job_object("once", ["web-tls"], {AUTO: "true"})):
         await cluster.create(obj)
     async with running(client.acting_as(user), operator, cluster):
-        for kind, name in ((Deployment, "web"), (CronJob, "nightly")):
+        for kind, name in ((Deployment, "web"), (CronJob, "nightly"), (Job, "once")):
             await until(f"{name} is recorded", partial(annotated, cluster, kind, name, RECORD))
         late = workload_object("late", pod_spec(["late-tls"]), annotations={RESTART: "true"})
         await cluster.create(secret_object("late-tls", {"a": "1"}))
@@ -107,6 +114,6 @@ async def test_the_generated_role_is_enough(cluster: Cluster) -> None:
         await until("the key is back", lambda: cluster.find(Secret, KEY))
         await cluster.patch(Secret, "web-tls", {"data": encoded({"a": "2"})})
         await until("web restarts", lambda: annotated(cluster, Deployment, "web", DIGEST))
-        await until("a Job is made", lambda: cluster.names(Job))
         await until("nightly restarts", lambda: annotated(cluster, CronJob, "nightly", DIGEST))
+        await until("one Job of each is new", lambda: new_jobs(cluster))
     assert refusals.seen == []
