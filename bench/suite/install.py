@@ -210,6 +210,9 @@ def _bars(lives: dict[str, list[InstallLife]], work: Difference) -> list[Bar]:
             0,
         ),
         at_most(
+            "installed objects: deletion by the server, longest", repairs.longest_going, 30, "s"
+        ),
+        at_most(
             "installed objects: time to repair, 99th percentile", repairs.percentile(99), 1, "s"
         ),
         exactly("registrations seen without a CA", len(repairs.empty), 0),
