@@ -289,7 +289,7 @@ async def another_template(cluster: EmbeddedCluster) -> None:
 
 
 async def a_window(cluster: EmbeddedCluster) -> None:
-    opens = cluster.clock.now() + timedelta(minutes=30)
+    opens = cluster.clock.now() + timedelta(minutes=8)
     window = f"{opens.minute} {opens.hour} * * * for 12h"  # clocks may be set meanwhile
     await secret(cluster, a="1")
     await workload(cluster, annotations={**ASKED, WINDOW: window})
@@ -297,18 +297,18 @@ async def a_window(cluster: EmbeddedCluster) -> None:
     await secret(cluster, a="2")
     await passing(cluster)
     await secret(cluster, a="3")
-    await cluster.advance(minutes=90)
+    await cluster.advance(minutes=75)
     await ended(cluster, web=(1, 2))
 
 
 async def an_interval(cluster: EmbeddedCluster) -> None:
     await secret(cluster, a="1")
-    await workload(cluster, annotations={**ASKED, MINIMUM_INTERVAL: "15m"})
+    await workload(cluster, annotations={**ASKED, MINIMUM_INTERVAL: "5m"})
     await passing(cluster)
     for value in ("2", "3", "4"):
         await secret(cluster, a=value)
         await passing(cluster)
-    await cluster.advance(minutes=90)
+    await cluster.advance(minutes=75)
     await ended(cluster, web=(1, 3))
 
 
