@@ -17,6 +17,7 @@ from certwright.pki.certificates import (
     has_strong_signature,
     is_authority,
     public_key_of,
+    read_certificates,
     usages_of,
 )
 from certwright.pki.chains import is_self_signed, order_chain
@@ -31,6 +32,7 @@ from certwright.pki.errors import (
 )
 from certwright.pki.keys import PrivateKey, PublicKey, accepted_public_key, public_key_bytes
 from certwright.pki.names import common_name, format_name
+from certwright.pki.pem import CHAIN_LIMIT, read_blocks
 from certwright.pki.requests import RequestTerms, SigningRequest
 
 _TOLERANCE = timedelta(seconds=30)
@@ -38,7 +40,12 @@ _IMPLIED = frozenset({"key agreement"})  # some authorities add it for elliptic 
 
 
 def certificate_violations(
-    certificate: x509.Certificate, request: SigningRequest, terms: RequestTerms, now: datetime
+    certificate: x509.Certificate,
+    request: SigningRequest,
+    terms: RequestTerms,
+    now: datetime,
+    *,
+    backdating: timedelta = BACKDATING,
 ) -> list[Violation]:
     """Return every way in which a certificate fails to answer its request; empty is good.
 
@@ -46,11 +53,11 @@ def certificate_violations(
     ``MissingName``, ``ExtraName``, ``MissingUsage``, ``ExtraUsage``, ``DurationMismatch``,
     ``WeakSignature``. The common name may be repeated among the DNS names; a subject
     without one may be given one of the alternative names; usages that the key cannot
-    serve may be missing; the lifetime may differ by 30 s, back-dating apart.
+    serve may be missing; the lifetime may differ by 30 s, and be longer by *backdating*.
     """
     return [
         *_key_violations(certificate, request.public_key),
-        *_time_violations(certificate, terms, now),
+        *_time_violations(certificate, terms, now, backdating),
         *_kind_violations(certificate, terms),
         *_subject_violations(certificate, request),
         *_name_violations(certificate, request),
@@ -95,6 +102,23 @@ def chain_violations(certificates: Sequence[x509.Certificate]) -> list[Violation
     return found
 
 
+def delivered_violations(data: bytes | str) -> list[Violation]:
+    """Return what is wrong with a chain as PEM text: as `chain_violations`, and what text adds.
+
+    Repeated certificates are seen, which reading drops, and ``ForeignBlock``: a PEM block that is
+    not a CERTIFICATE, over which Go's readers stumble. Raises as `read_certificates`.
+    """
+    found = chain_violations(read_certificates(data))
+    blocks = read_blocks(data, limit=CHAIN_LIMIT)
+    if foreign := sorted({block.label for block in blocks} - {"CERTIFICATE"}):
+        message = f"beside certificates there are PEM blocks of another kind: {listed(foreign)}"
+        found.append(Violation("ForeignBlock", message))
+    ders = [block.der for block in blocks]
+    if len(set(ders)) != len(ders):
+        found.append(Violation("RepeatedCertificate", "the chain holds a certificate twice"))
+    return found
+
+
 def _key_violations(certificate: x509.Certificate, expected: PublicKey) -> list[Violation]:
     try:
         held = public_key_bytes(public_key_of(certificate))
@@ -106,7 +130,7 @@ def _key_violations(certificate: x509.Certificate, expected: PublicKey) -> list[
 
 
 def _time_violations(
-    certificate: x509.Certificate, terms: RequestTerms, now: datetime
+    certificate: x509.Certificate, terms: RequestTerms, now: datetime, backdating: timedelta
 ) -> list[Violation]:
     validity = Validity.of(certificate)
     found: list[Violation] = []
@@ -114,7 +138,7 @@ def _time_violations(
         found.append(Violation("Expired", f"it expired at {validity.not_after.isoformat()}"))
     if now < validity.not_before:
         found.append(Violation("NotYetValid", f"valid from {validity.not_before.isoformat()}"))
-    shortest, longest = terms.lifetime - _TOLERANCE, terms.lifetime + BACKDATING + _TOLERANCE
+    shortest, longest = terms.lifetime - _TOLERANCE, terms.lifetime + backdating + _TOLERANCE
     if not shortest <= validity.lifetime <= longest:
         message = f"it is valid for {validity.lifetime} instead of {terms.lifetime}"
         found.append(Violation("DurationMismatch", message))

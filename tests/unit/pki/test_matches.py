@@ -154,6 +154,15 @@ def test_the_lifetime_may_differ_a_little(
     assert names(certificate, request_read, TLS, now) == expected
 
 
+def test_back_dating_may_be_left_out_of_the_bargain(
+    issued: Callable[..., Any], request_read: SigningRequest, now: datetime
+) -> None:
+    longer = issued(lifetime=DAY + timedelta(seconds=60))
+    assert names(longer, request_read, TLS, now) == []
+    found = certificate_violations(longer, request_read, TLS, now, backdating=timedelta())
+    assert [one.name for one in found] == ["DurationMismatch"]
+
+
 def test_a_key_pair_belongs_together(
     issued: Callable[..., Any], key_of: Callable[..., PrivateKey]
 ) -> None:

@@ -15,6 +15,8 @@ from certwright.client import ConnectionLost, Selection, WatchOptions
 from certwright.client.responses import to_event
 from certwright.issuer.conformance.cases.case import Case
 from certwright.issuer.conformance.cases.objects import (
+    ANNOTATIONS,
+    APPROVAL_REASON,
     CaseRequest,
     certificate_request,
     key_secret,
@@ -46,6 +48,10 @@ _REQUESTS: Final[dict[str, Resource]] = {
 }
 _ATTEMPTS: Final = 10
 _APPROVERS: Final = {"CertificateRequest": "status", "CertificateSigningRequest": "approval"}
+
+
+class RequestDeleted(Exception):
+    """A request was deleted, and not by the kit."""
 
 
 @dataclass(slots=True)
@@ -128,7 +134,7 @@ class Requester:
 
     async def annotate(self, made: ObservedRequest, text: str) -> None:
         """Change an annotation that means nothing."""
-        patch = {"metadata": {"annotations": {"conformance.certwright.dev/poke": text}}}
+        patch = {"metadata": {"annotations": {f"{ANNOTATIONS}poke": text}}}
         await self._client.patch(made.resource, made.key, patch)
 
     async def add_condition(self, made: ObservedRequest, condition: JsonObject) -> None:
@@ -177,6 +183,8 @@ class Requester:
                 async for lines in batches:
                     for line in lines:
                         event = to_event(line)
+                        if event["type"] == "DELETED":
+                            raise RequestDeleted("the request was deleted before its end")
                         if event["type"] != "MODIFIED":
                             raise ConnectionLost(f"the watch sent {event['type']}")
                         made.versions.append(event["object"])
@@ -194,7 +202,7 @@ class Requester:
         condition = {
             "type": decision,
             "status": "True",
-            "reason": "Conformance",
+            "reason": APPROVAL_REASON,
             "message": "by the conformance kit",
             "lastTransitionTime": now,
         }

@@ -9,6 +9,8 @@ from certwright.pki import Violation
 
 _BY_EVERY_CASE = frozenset({Feature.SAVE_CA, Feature.SAVE_ROOT_CA})
 """Features that every case of a CertificateRequest shows."""
+_SHOWN_BY = {Feature.EXACT_SANS: Feature.COMMON_NAME}
+"""Features that no case needs, and which feature the cases have that show them."""
 
 
 class CaseStatus(StrEnum):
@@ -93,5 +95,6 @@ class ConformanceReport:
         if feature in _BY_EVERY_CASE:
             passed = [result for result in passed if result.suite == "CertificateRequest"]
             return FeatureStatus.SUPPORTED if passed else FeatureStatus.NOT_TRIED
-        is_proven = any(feature in result.needs for result in passed)
+        shown_by = _SHOWN_BY.get(feature, feature)
+        is_proven = any(shown_by in result.needs for result in passed)
         return FeatureStatus.SUPPORTED if is_proven else FeatureStatus.NOT_TRIED

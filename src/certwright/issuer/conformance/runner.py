@@ -13,7 +13,7 @@ from certwright.issuer.conformance.cases.certificaterequests import CERTIFICATE_
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.signingrequests import SIGNING_CASES
 from certwright.issuer.conformance.protocol import protocol_violations
-from certwright.issuer.conformance.requester import Requester
+from certwright.issuer.conformance.requester import RequestDeleted, Requester
 from certwright.issuer.conformance.results import CaseResult, ConformanceReport
 from certwright.issuer.conformance.undertest import IssuerUnderTest
 from certwright.issuer.conformance.violations import answer_violations
@@ -52,6 +52,8 @@ async def run_item(subject: IssuerUnderTest, item: Item) -> CaseResult:
             violations = await _violations(Requester(subject), item)
         except NotApplicable as error:
             reason = str(error)
+        except RequestDeleted as error:
+            violations = [Violation("RequestDeleted", str(error))]
         except ApiError as error:
             violations = [Violation("RefusedByServer", str(error)[:500])]
         except TransportError as error:

@@ -1,24 +1,25 @@
 """Compares an answer with its request; every difference is a named violation. Pure.
 
-To the names of `pki.certificate_violations` and `pki.chain_violations` come: ``NotAnswered``,
-``NotIssued``, ``Unparsable``, ``MissingCA``, ``CANotRoot``, ``Untrusted``,
-``LiteralSubjectMismatch``.
+To the names of `pki.certificate_violations`, `pki.matches.delivered_violations` and
+`details.detail_violations` come: ``NotAnswered``, ``NotIssued``, ``Unparsable``, ``MissingCA``,
+``CANotRoot``, ``Untrusted``, ``LiteralSubjectMismatch``.
 """
 
 import base64
 import binascii
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from certwright import pki
 from certwright.issuer.conformance.cases.features import Feature
 from certwright.issuer.conformance.cases.objects import CaseRequest
+from certwright.issuer.conformance.details import detail_violations, fair_terms
 from certwright.kube import JsonObject, find_condition
 from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
 from certwright.pki.chains import is_self_signed
-from certwright.pki.matches import chain_violations
+from certwright.pki.matches import delivered_violations
 from certwright.pki.names import common_name
 
 
@@ -34,18 +35,18 @@ def answer_violations(
         chain = pki.read_certificates(delivered)
     except pki.PkiError as error:
         return [Violation("Unparsable", f"the certificate cannot be read: {error}")]
+    leaf, ca = chain[0], _bytes_of(answer, "ca")
+    terms = fair_terms(asked, leaf)
     found_all = [
-        *pki.certificate_violations(chain[0], asked.request, asked.terms, now),
-        *_literal_violations(asked, chain[0]),
-        *chain_violations(chain),
-        *_repetitions(delivered, chain),
+        *pki.certificate_violations(leaf, asked.request, terms, now, backdating=timedelta()),
+        *_literal_violations(asked, leaf),
+        *detail_violations(asked, chain, _readable(ca)),
+        *delivered_violations(delivered),
     ]
     if asked.case.suite == "CertificateRequest":
-        found_all += _trust_violations(chain, _bytes_of(answer, "ca"), now)
+        found_all += _trust_violations(chain, ca, now)
     return [
-        one
-        for one in found_all
-        if one.name not in forgiven and not _is_excused(one, asked, chain[0])
+        one for one in found_all if one.name not in forgiven and not _is_excused(one, asked, leaf)
     ]
 
 
@@ -104,11 +105,12 @@ def _literal_violations(asked: CaseRequest, leaf: Any) -> list[Violation]:
     return [Violation("LiteralSubjectMismatch", said)]
 
 
-def _repetitions(delivered: bytes, chain: list[Any]) -> list[Violation]:
-    """Compare the raw text: reading drops repeated certificates, storing does not."""
-    if delivered.count(b"-----BEGIN CERTIFICATE-----") == len(chain):
+def _readable(pem: bytes) -> list[Any]:
+    """Return the certificates of a text, none if it cannot be read; that is judged elsewhere."""
+    try:
+        return pki.read_certificates(pem)
+    except pki.PkiError:
         return []
-    return [Violation("RepeatedCertificate", "the chain holds a certificate twice")]
 
 
 def _trust_violations(chain: list[Any], authority: bytes, now: datetime) -> list[Violation]:

@@ -48,7 +48,7 @@ WAITING = version(APPROVED, ready("False", "Pending"))
         [START, version({**APPROVED, "type": "Denied"}), version(
             {**APPROVED, "type": "Denied"}, ready("False", "Denied"), failureTime="2031-01-01T00:00:02Z")],
         [ISSUED, version(*ISSUED["status"]["conditions"], certificate="Y2VydA==",
-                         annotations={"example.com/poke": "1"})],
+                         annotations={"conformance.certwright.dev/poke": "1"})],
         [START, version(APPROVED), version(APPROVED, ready("Unknown", "Initializing")), ISSUED],
     ],
 )  # fmt: skip
@@ -62,6 +62,7 @@ def test_a_good_history_has_no_violations(versions: list[JsonObject]) -> None:
         ([START, version(spec="other")], "SpecTouched"),
         ([START, version(labels="other")], "MetadataTouched"),
         ([START, version(annotations={"cert-manager.io/certificate-name": "x"})], "MetadataTouched"),
+        ([START, version(annotations={"example.com/ticket": "7"})], "AnnotationAdded"),
         ([version(APPROVED), version()], "VerdictTouched"),
         ([version(APPROVED), version({**APPROVED, "reason": "y"})], "VerdictTouched"),
         ([ISSUED, WAITING], "AnswerChanged"),
@@ -72,6 +73,11 @@ def test_a_good_history_has_no_violations(versions: list[JsonObject]) -> None:
         ([version(APPROVED, failureTime="2031-01-01T00:00:01Z")], "FailureTimeWithoutReady"),
         ([version(APPROVED, ready("False", "Failed"))], "FailureTimeMissing"),
         ([version(APPROVED, ready("False", "Oops"))], "UnknownReason"),
+        ([version(APPROVED, ready("True", "Issued"))], "ReadyWithoutCertificate"),
+        ([version(APPROVED, ready("True", "Pending"), certificate="Y2VydA==")], "ReasonMismatch"),
+        ([version(APPROVED, ready("False", "Issued"))], "ReasonMismatch"),
+        ([version(APPROVED, ready("Unknown", "Failed"))], "ReasonMismatch"),
+        ([WAITING, version(APPROVED, ready("False", "Pending", "2031-01-01T00:00:02Z"))], "TransitionTimeMoved"),
     ],
 )  # fmt: skip
 def test_a_broken_rule_is_named(versions: list[JsonObject], expected: str) -> None:
@@ -96,3 +102,39 @@ def test_another_answer_to_a_kubernetes_csr_is_a_change() -> None:
 
     found = protocol_violations([csr("Y2VydA=="), csr("Y2VydDI=")])
     assert [one.name for one in found] == ["AnswerChanged"]
+
+
+def written_by(reason: str, **managers: str) -> JsonObject:
+    """Return an issued request whose conditions were written by these field managers."""
+    approved = {**APPROVED, "reason": reason}
+    made = version(approved, ready("True", "Issued"), certificate="Y2VydA==")
+    made["metadata"]["managedFields"] = [
+        {
+            "manager": manager,
+            "fieldsV1": {"f:status": {"f:conditions": {f'k:{{"type":"{condition}"}}': {}}}},
+        }
+        for condition, manager in managers.items()
+    ]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (written_by("mine", Approved="issuer", Ready="issuer"), ["SelfApproved"]),
+        (written_by("cert-manager.io", Approved="approver", Ready="issuer"), []),
+        (written_by("Conformance", Approved="certwright", Ready="certwright"), []),
+        (written_by("mine", Ready="issuer"), []),
+    ],
+)
+def test_an_approval_by_the_issuer_itself_is_told_by_its_field_manager(
+    made: JsonObject, expected: list[str]
+) -> None:
+    assert [one.name for one in protocol_violations([made])] == expected
+
+
+@pytest.mark.parametrize("name", ["labels", "ownerReferences", "finalizers"])
+def test_what_others_rely_on_in_the_metadata_is_compared(name: str) -> None:
+    after = version()
+    after["metadata"][name] = ["other"]
+    assert [one.name for one in protocol_violations([START, after])] == ["MetadataTouched"]

@@ -1,6 +1,7 @@
 """Answers against what was asked, without a cluster: exactly what is wrong is named."""
 
 import base64
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Literal
 
@@ -91,6 +92,34 @@ def test_a_certificate_of_yesterday_is_expired() -> None:
     asked, answer = answered()
     later = NOW + timedelta(days=100)
     assert set(names(answer_violations(asked, answer, (), later))) == {"Expired", "Untrusted"}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [(-31, ["DurationMismatch"]), (-30, []), (30, []), (31, ["DurationMismatch"]),
+     (300, ["DurationMismatch"]), (330, ["DurationMismatch"])],
+)  # fmt: skip
+def test_the_lifetime_may_differ_by_30_seconds(seconds: int, expected: list[str]) -> None:
+    asked = make_case_request(PLAIN, KEY)
+    template = pki.request_template(asked.request, asked.terms)
+    longer = replace(template, lifetime=template.lifetime + timedelta(seconds=seconds))
+    given = encoded(pki.write_certificates(ROOT.issue(longer, NOW)))
+    _, answer = answered(certificate=given)
+    assert names(answer_violations(asked, answer, (), NOW)) == expected
+
+
+@pytest.mark.parametrize(
+    ("added", "expected"),
+    [
+        (pki.write_key(KEY), ["ForeignBlock"]),
+        (b"a comment\r\n", []),
+    ],
+)
+def test_the_text_of_a_chain_holds_certificates_only(added: bytes, expected: list[str]) -> None:
+    asked, answer = answered()
+    text = added + base64.b64decode(answer["status"]["certificate"])
+    answer["status"]["certificate"] = encoded(text)
+    assert names(answer_violations(asked, answer, (), NOW)) == expected
 
 
 def test_forgiveness_is_for_what_was_declared_only() -> None:

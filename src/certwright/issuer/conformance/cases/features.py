@@ -1,4 +1,7 @@
-"""What certificate authorities differ in. The names are those of cert-manager's own suite."""
+"""What certificate authorities differ in.
+
+The names are those of cert-manager's own suite; ``ExactSANs`` and ``KubernetesCSRs`` are ours.
+"""
 
 from enum import StrEnum
 
@@ -12,6 +15,7 @@ class Feature(StrEnum):
     ECDSA = "ECDSA"
     ED25519 = "Ed25519"
     EMAIL_SANS = "EmailSANs"
+    EXACT_SANS = "ExactSANs"
     IP_ADDRESSES = "IPAddresses"
     ISSUE_CA = "IssueCA"
     KEY_USAGES = "KeyUsages"
@@ -44,6 +48,7 @@ _MEANINGS = {
     Feature.ECDSA: "signs for ECDSA keys",
     Feature.ED25519: "signs for Ed25519 keys",
     Feature.EMAIL_SANS: "takes over e-mail addresses as alternative names",
+    Feature.EXACT_SANS: "leaves the common name out of the alternative names",
     Feature.IP_ADDRESSES: "takes over IP addresses as alternative names",
     Feature.ISSUE_CA: "signs certificates of authorities",
     Feature.KEY_USAGES: "takes over the requested usages",
@@ -62,6 +67,7 @@ _MEANINGS = {
 _FORGIVES = {
     Feature.COMMON_NAME: frozenset({"SubjectMismatch"}),
     Feature.DURATION: frozenset({"DurationMismatch"}),
+    Feature.EXACT_SANS: frozenset({"CommonNameCopied"}),
     Feature.KEY_USAGES: frozenset({"MissingUsage", "ExtraUsage"}),
     Feature.SAVE_CA: frozenset({"MissingCA", "CANotRoot"}),
     Feature.SAVE_ROOT_CA: frozenset({"CANotRoot"}),

@@ -12,7 +12,11 @@ from certwright.kube.durations import format_duration
 
 USUAL_USAGES = ("digital signature", "key encipherment")
 
-LABEL = "conformance.certwright.dev/case"
+ANNOTATIONS = "conformance.certwright.dev/"
+"""What the annotations of the kit begin with."""
+APPROVAL_REASON = "Conformance"
+"""The reason of the conditions Approved and Denied that the kit writes."""
+LABEL = f"{ANNOTATIONS}case"
 """On every request that is made here, so that leftovers can be found."""
 
 
