@@ -1,19 +1,20 @@
 """Compares the details of a certificate with its request: spelling, criticality, identifiers. Pure.
 
 ``NameRespelled``, ``NameRepeated``, ``CommonNameCopied``, ``NotCritical``, ``PathLengthAdded``,
-``KeyIdentifierMissing``.
+``KeyIdentifierMissing``, ``KeyIdentifierMismatch``.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from cryptography import x509
+from cryptography.exceptions import InvalidSignature
 
 from certwright import pki
 from certwright.issuer.conformance.cases.objects import CaseRequest
 from certwright.pki import Violation
 from certwright.pki.certificates import alternative_names, extension, is_authority, usages_of
-from certwright.pki.chains import is_issued_by, is_self_signed
+from certwright.pki.chains import is_self_signed, verify_signature
 from certwright.pki.errors import listed
 from certwright.pki.names import common_name
 
@@ -33,11 +34,11 @@ def detail_violations(
     what can only be judged beside it is not judged if it is not found.
     """
     leaf = chain[0]
-    signer = next((one for one in (*chain[1:], *authorities) if is_issued_by(leaf, one)), None)
+    signer = next((one for one in (*chain[1:], *authorities) if _is_signed_by(leaf, one)), None)
     return [
         *_spelling_violations(leaf, asked.request),
         *_criticality_violations(leaf),
-        *_identifier_violations(leaf),
+        *_identifier_violations(leaf, signer),
         *_path_length_violations(leaf, signer),
     ]
 
@@ -88,15 +89,32 @@ def _criticality_violations(leaf: x509.Certificate) -> Iterator[Violation]:
         yield Violation("NotCritical", f"extensions have to be critical: {listed(sorted(lax))}")
 
 
-def _identifier_violations(leaf: x509.Certificate) -> Iterator[Violation]:
-    """Yield missing identifiers; of a wrong one, path validation finds no way to the authority."""
+def _is_signed_by(certificate: x509.Certificate, signer: x509.Certificate) -> bool:
+    """Return whether a key signed a certificate, whatever the key identifiers say."""
+    if certificate.issuer != signer.subject:
+        return False
+    try:
+        verify_signature(certificate, signer)
+    except (InvalidSignature, pki.PkiError):
+        return False
+    return True
+
+
+def _identifier_violations(
+    leaf: x509.Certificate, signer: x509.Certificate | None
+) -> Iterator[Violation]:
     held = extension(leaf, x509.AuthorityKeyIdentifier)
-    if (held is None or held.key_identifier is None) and not is_self_signed(leaf):
+    identifier = held.key_identifier if held is not None else None
+    if identifier is None and not is_self_signed(leaf):
         said = "it does not identify the key that signed it (authority key identifier)"
         yield Violation("KeyIdentifierMissing", said)
     if is_authority(leaf) and extension(leaf, x509.SubjectKeyIdentifier) is None:
         said = "it is an authority's and does not identify its key (subject key identifier)"
         yield Violation("KeyIdentifierMissing", said)
+    above = None if signer is None else extension(signer, x509.SubjectKeyIdentifier)
+    if above is not None and identifier is not None and identifier != above.digest:
+        said = "its authority key identifier is not that of the certificate that signed it"
+        yield Violation("KeyIdentifierMismatch", said)
 
 
 def _path_length_violations(

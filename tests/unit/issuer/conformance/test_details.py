@@ -122,6 +122,16 @@ def test_a_missing_key_identifier_is_named() -> None:
     assert names(authority, rebuilt(issued(authority), own)) == ["KeyIdentifierMissing"]
 
 
+def test_another_key_identifier_than_the_signers_is_named() -> None:
+    def other(one: x509.Extension[Any]) -> tuple[x509.ExtensionType, bool]:
+        if isinstance(one.value, x509.AuthorityKeyIdentifier):
+            return x509.AuthorityKeyIdentifier(b"x" * 20, None, None), False
+        return one.value, one.critical
+
+    asked = asked_for()
+    assert names(asked, rebuilt(issued(asked), other)) == ["KeyIdentifierMismatch"]
+
+
 def test_a_self_signed_certificate_needs_no_authority_key_identifier() -> None:
     asked = asked_for()
     leaf = pki.self_sign(pki.request_template(asked.request, asked.terms), KEY, NOW)
