@@ -70,7 +70,8 @@ def conformance(
     permission to create, approve and delete requests, and to create and delete issuers of its
     kind.
 
-    Exit code 0: all passed; 1: something failed.
+    Exit code 0: all passed; 1: something failed; 2: it cannot be tested, because the cluster, the
+    issuer, or cert-manager's definitions are not there.
     """
     from certwright.issuer.conformance import Feature
     from certwright.issuer.conformance.command import ConformanceOptions, IssuerName, main

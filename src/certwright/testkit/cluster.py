@@ -15,7 +15,7 @@ import msgspec
 import orjson
 
 from certwright.client import Client, Selection, Transport, until_served
-from certwright.clock import Clock
+from certwright.clock import SYSTEM, Clock
 from certwright.kube import (
     MERGE_PATCH,
     GroupVersionKind,
@@ -37,6 +37,8 @@ T = TypeVar("T", bound=Object)
 C = TypeVar("C")
 
 
+POLL_SECONDS = 0.02
+"""How often a cluster in real time is asked whether it rests."""
 PATIENCE_SECONDS = 60.0
 """How long others may take for what they do on their own."""
 GARBAGE_SECONDS = 100.0
@@ -257,6 +259,14 @@ class Cluster(ABC):
     @abstractmethod
     async def _rest(self) -> None:
         """Wait until all controllers rest."""
+
+    async def _rest_in_real_time(self) -> None:
+        """Wait until all controllers rest, by asking again and again."""
+        deadline = SYSTEM.monotonic() + PATIENCE_SECONDS
+        while restless := await self._restless():
+            if SYSTEM.monotonic() > deadline:
+                raise DidNotSettle("; ".join(restless))
+            await asyncio.sleep(POLL_SECONDS)
 
     async def _is_resting(self) -> bool:
         """Return whether all controllers rest, without saying what still moves."""

@@ -35,7 +35,7 @@ def _shared_kinds() -> tuple[ServedKind, ...]:
     return tuple(served_kinds())
 
 
-def _built_in_kinds() -> tuple[ServedKind, ...]:
+def built_in_kinds() -> tuple[ServedKind, ...]:
     """Return the built-in kinds of a new cluster, which counts the addresses of Services anew."""
     prepare = ServiceAllocator().prepare
     return tuple(
@@ -80,7 +80,7 @@ class EmbeddedCluster(Cluster):
         self.server = ApiServer(
             clock=loop.clock,
             rng=Random(seed),
-            kinds=_built_in_kinds(),
+            kinds=built_in_kinds(),
             rbac=rbac,
             webhooks=self.webhooks,
         )

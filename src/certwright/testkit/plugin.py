@@ -1,7 +1,8 @@
 """The pytest plugin: fixtures that give a test its cluster, embedded or real.
 
 An async test that uses an embedded cluster runs on a `VirtualLoop` whose seed is derived
-from the test's name; every other test keeps the loop it would have without this plugin.
+from the test's name, unless it is marked ``real_time``; every other test keeps the loop it would
+have without this plugin.
 
 pytest loads this module in every project that has certwright installed, so it imports
 nothing that is not needed and its options carry certwright's name.
@@ -33,6 +34,9 @@ REAL = "CERTWRIGHT_TEST_REAL"
 SEEDS = "CERTWRIGHT_SEEDS"
 REPLAY = "CERTWRIGHT_REPLAY"
 
+REAL_TIME = "real_time"
+"""The marker of tests whose controllers talk to something over a socket."""
+
 _LOOP_PARAMETER = "_asyncio_loop_factory"
 
 
@@ -58,8 +62,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Declare the marker, and tell the simulation what was asked for."""
+    """Declare the markers, and tell the simulation what was asked for."""
     config.addinivalue_line("markers", "real: needs the real control plane (--certwright-real)")
+    config.addinivalue_line("markers", f"{REAL_TIME}: gives `cluster` real time, and sockets")
     for option, variable in (("--certwright-seeds", SEEDS), ("--certwright-replay", REPLAY)):
         if value := config.getoption(option):
             os.environ[variable] = value
@@ -76,7 +81,9 @@ def pytest_asyncio_loop_factories(
     from certwright.testkit.time.virtual import VirtualLoop
 
     factories: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
-        "embedded": partial(VirtualLoop, crc32(item.nodeid.encode()))
+        "embedded": asyncio.new_event_loop
+        if item.get_closest_marker(REAL_TIME)
+        else partial(VirtualLoop, crc32(item.nodeid.encode()))
     }
     if either and config.getoption("--certwright-real"):
         factories["real"] = _new_real_loop
@@ -153,10 +160,13 @@ async def cluster(request: pytest.FixtureRequest) -> "AsyncIterator[Cluster]":
     """Give the embedded or the real cluster, whichever this run of the test is for."""
     from certwright.testkit.embedded import EmbeddedCluster
     from certwright.testkit.real import RealCluster
+    from certwright.testkit.realtime import RealTimeCluster
 
     made: Cluster
     if request.node.get_closest_marker("real"):
         made = RealCluster(request.getfixturevalue("control_plane_kubeconfig"))
+    elif request.node.get_closest_marker(REAL_TIME):
+        made = RealTimeCluster()
     else:
         made = EmbeddedCluster()
     async with made:

@@ -22,12 +22,11 @@ from certwright.kube.kinds import (
     ServiceAccount,
 )
 from certwright.testkit.certmanager import CertManager, cert_manager, official_definitions
-from certwright.testkit.cluster import PATIENCE_SECONDS, Cluster, DidNotSettle
+from certwright.testkit.cluster import PATIENCE_SECONDS, POLL_SECONDS, Cluster
 from certwright.testkit.controlplane import ControlPlaneError, control_plane
 
 T = TypeVar("T")
 
-POLL_SECONDS = 0.02
 PROVIDED = "testkit.certwright.dev/provided"
 """The annotation of definitions that stay for other tests: a digest of what was installed."""
 FURNITURE = ((ServiceAccount, "default"), (ConfigMap, "kube-root-ca.crt"))
@@ -110,11 +109,7 @@ class RealCluster(Cluster):
                 return
 
     async def _rest(self) -> None:
-        deadline = SYSTEM.monotonic() + PATIENCE_SECONDS
-        while restless := await self._restless():
-            if SYSTEM.monotonic() > deadline:
-                raise DidNotSettle("; ".join(restless))
-            await asyncio.sleep(POLL_SECONDS)
+        await self._rest_in_real_time()
 
     async def _clean_up(self) -> None:
         """Delete what was created, newest first: instances go before their definitions."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import json
 import os
 import shlex
 import signal
@@ -35,6 +36,7 @@ from certwright.client import (
     load_config,
 )
 from certwright.client.config.config import Impersonation
+from certwright.issuers.ca import app as ca
 from certwright.kube import ApiError, Forbidden, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, Deployment, Secret, ServiceAccount
 from certwright.managed import wait_until_healthy
@@ -45,6 +47,7 @@ MANAGED = ManagedResource.resource
 SECONDS = 30
 UP = ("up", "--no-cert-manager", "--no-discovery-service")
 """Starts faster, and most tests need neither."""
+CA_ISSUER = ca.kinds[0].resource
 GREETING = Resource("demo.certwright.dev", "v1", "Greeting", "greetings", namespaced=True)
 
 
@@ -464,10 +467,28 @@ async def test_without_issuers_if_asked_for(
     up = await start(*UP, "--no-issuers", "--kubeconfig", "kubeconfig")
     await up.line("mr diff")
     async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
+        assert not (await client.list(CertificateRequest)).items, "served for other issuers"
         with pytest.raises(NotFound):
-            await client.list(CertificateRequest)
+            await client.list(CA_ISSUER)
     assert await up.end(signal.SIGINT) == 0
     assert "certificate authority" not in up.text
+
+
+async def test_approval_is_left_to_people_if_asked_for(
+    start: Callable[..., Awaitable[Any]], tmp_path: Path
+) -> None:
+    up = await start(*UP, "--no-approve", "--no-managed-resources", "--kubeconfig", "kubeconfig")
+    await up.line("A CertificateRequest waits for you. Try:")
+    command = shlex.split(await up.line("--subresource=status"), comments=True)
+    await up.line("~ changed   CAIssuer default/sample  Ready: True (Checked)")
+    sample = Key("default", "sample")
+    async with connect(kubeconfig=tmp_path / "kubeconfig") as client:
+        waiting = await client.get(CertificateRequest, sample)
+        assert not waiting.status.conditions
+        patch = json.loads(command[command.index("-p") + 1])
+        await client.patch(CertificateRequest.resource, sample, patch, subresource="status")
+        await up.line("event     CertificateRequest default/sample  Issued")
+    assert await up.end(signal.SIGINT) == 0
 
 
 async def test_whoever_reads_no_further_sees_no_traceback(tmp_path: Path) -> None:

@@ -46,7 +46,15 @@ def up(
         typer.Option("--no-managed-resources", help="Do not run the ManagedResource operator."),
     ] = False,
     no_issuers: Annotated[
-        bool, typer.Option("--no-issuers", help="Do not approve or sign CertificateRequests.")
+        bool,
+        typer.Option(
+            "--no-issuers",
+            help="Do not approve or sign CertificateRequests; they are served all the same.",
+        ),
+    ] = False,
+    no_approve: Annotated[
+        bool,
+        typer.Option("--no-approve", help="Leave the approval of CertificateRequests to you."),
     ] = False,
     no_cert_manager: Annotated[
         bool, typer.Option("--no-cert-manager", help="Do not install cert-manager.")
@@ -106,6 +114,7 @@ def up(
             real=real,
             managed=not no_managed_resources,
             issuers=not no_issuers,
+            approve=not no_approve,
             cert_manager=not no_cert_manager,
             discovery_service=not no_discovery_service,
             with_samples=not no_samples,

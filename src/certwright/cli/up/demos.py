@@ -66,17 +66,22 @@ def _edit_binding(account: str) -> JsonObject:
     return _object(RoleBinding, account) | {"roleRef": reference, "subjects": [subject]}
 
 
-def issuer_demo() -> Demo:
-    """Return an issuer of certificates, and a controller that approves requests to it."""
+def issuer_demo(*, approve: bool = True) -> Demo:
+    """Return an issuer of certificates and, unless that is left to people, what approves requests.
+
+    Without *approve*, the sample waits until a person approves it.
+    """
+    approving = [OperatorAccount("approver", [approver()])] if approve else []
+    done, waits = (
+        "An issuer has signed a CertificateRequest.",
+        "A CertificateRequest waits for you.",
+    )
     return Demo(
-        accounts=[
-            OperatorAccount(app.name, [app.operator]),
-            OperatorAccount("approver", [approver()]),
-        ],
+        accounts=[OperatorAccount(app.name, [app.operator]), *approving],
         kinds=[CertificateRequest, *app.kinds],
         objects=lambda: issuer_sample(SYSTEM.now()),
-        introduction="An issuer has signed a CertificateRequest. Try:",
-        suggestions=_issuer_suggestions,
+        introduction=f"{done if approve else waits} Try:",
+        suggestions=_issuer_suggestions if approve else _approval_suggestions,
     )
 
 
@@ -137,6 +142,13 @@ def _issuer_suggestions(kubectl: str) -> list[str]:
         f"certwright cert inspect cr/{NAME}   # the certificate, its chain, does it match",
         f"{kubectl} delete secret {NAME}-ca   # the issuer reports what is missing",
     ]
+
+
+def _approval_suggestions(kubectl: str) -> list[str]:
+    condition = '{"type":"Approved","status":"True","reason":"Reviewed","message":"by me"}'
+    patch = f'{{"status":{{"conditions":[{condition}]}}}}'
+    approve = f"{kubectl} patch certificaterequest {NAME} --subresource=status --type=merge"
+    return [f"{approve} -p '{patch}'   # approve it", *_issuer_suggestions(kubectl)]
 
 
 def _object(kind: Resource, name: str, **fields: JsonObject) -> JsonObject:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 
+from certwright.api.certmanager import CertificateRequest
 from certwright.apiserver import ApiServer, Endpoint
 from certwright.apiserver.webhooks.httpscaller import HttpsReviewCaller
 from certwright.cli.apply.inputs import read_manifests
@@ -89,6 +90,8 @@ class UpOptions:
     """Whether the ManagedResource operator runs, too."""
     issuers: bool = True
     """Whether an issuer runs, too."""
+    approve: bool = True
+    """Whether CertificateRequests are approved, if an issuer runs."""
     cert_manager: bool = True
     """Whether cert-manager is installed, too."""
     discovery_service: bool = True
@@ -103,7 +106,7 @@ class UpOptions:
         """Return the operators that run along, with their samples."""
         return [
             *([managed_resource_demo()] if self.managed else []),
-            *([issuer_demo()] if self.issuers else []),
+            *([issuer_demo(approve=self.approve)] if self.issuers else []),
             *([self._cert_manager_demo()] if self.cert_manager else []),
             *([discovery_service_demo(sample_schema())] if self._has_discovery else []),
         ]
@@ -140,7 +143,9 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         )
         server, is_new = await stack.enter_async_context(served)
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
-        kinds = [*custom_kinds(controllers), *(kind for demo in demos for kind in demo.kinds)]
+        # Requests for certificates are served in any case: other issuers may run beside this.
+        ours = [kind for demo in demos for kind in demo.kinds]
+        kinds = [*custom_kinds(controllers), CertificateRequest, *ours]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
         for manifest in [manifest for demo in demos for manifest in demo.grants]:

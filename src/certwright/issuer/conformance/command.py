@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from pathlib import Path
 
+from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client, ConfigError, HttpTransport, TransportError, load_config
 from certwright.clock import SYSTEM
 from certwright.issuer.conformance.cases.features import Feature
@@ -15,7 +16,7 @@ from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import CaseResult, CaseStatus, ConformanceReport
 from certwright.issuer.conformance.runner import ITEMS, run
 from certwright.issuer.conformance.undertest import PATIENCE, IssuerUnderTest
-from certwright.kube import ApiError, Key, NotFound, Resource
+from certwright.kube import ApiError, Key, NotFound, Resource, resource_of
 from certwright.kube.durations import parse_duration
 
 DESCRIPTION = (
@@ -27,6 +28,10 @@ DESCRIPTION = (
 
 class NoSuchIssuer(Exception):
     """The issuer to test cannot be found; the message names the remedy."""
+
+
+class DefinitionsMissing(Exception):
+    """The cluster does not serve the requests that are to be made; the message has the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,7 @@ def main(options: ConformanceOptions) -> int:
     """Test an issuer and print the matrix: 0 it conforms, 1 it does not, 2 it cannot be tested."""
     try:
         report = asyncio.run(_test(options))
-    except (NoSuchIssuer, ApiError, TransportError, ConfigError) as error:
+    except (NoSuchIssuer, DefinitionsMissing, ApiError, TransportError, ConfigError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     sys.stdout.write(render(report))
@@ -142,6 +147,7 @@ async def _test(options: ConformanceOptions) -> ConformanceReport:
         except NotFound as error:
             where = f" in namespace {namespace}" if resource.namespaced else ""
             raise NoSuchIssuer(f"{error}{where}") from error
+        await _check_definitions(client)
         return await run(subject, ITEMS, progress=_show)
 
 
@@ -157,6 +163,16 @@ async def _resource_of(client: Client, issuer: IssuerName) -> Resource:
             " install its CustomResourceDefinition first"
         )
     return found[0]
+
+
+async def _check_definitions(client: Client) -> None:
+    """Raise `DefinitionsMissing` if cert-manager's requests are not served."""
+    wanted = resource_of(CertificateRequest)
+    if wanted.qualified not in {one.qualified for one in await client.discovery.resources()}:
+        raise DefinitionsMissing(
+            f"this cluster serves no {wanted.kind}s of {wanted.api_version}: install cert-manager,"
+            " or its CustomResourceDefinitions alone, first"
+        )
 
 
 def _show(result: CaseResult) -> None:

@@ -9,7 +9,8 @@
 
 The tests run on the ``cluster`` fixture of certwright's pytest plugin: the embedded server,
 and with ``--certwright-real`` the real control plane too. A fixture of that name in the
-class replaces it.
+class replaces it. An issuer that talks to its authority over a socket needs real time: mark the
+class with ``@pytest.mark.real_time``.
 """
 
 from collections.abc import Mapping, Sequence
@@ -76,8 +77,12 @@ class IssuerConformance:
     patience: ClassVar[timedelta] = PATIENCE
     glance: ClassVar[timedelta] = GLANCE
 
-    async def prepare(self, cluster: Any) -> None:
-        """Create what the issuer needs, such as Secrets; called before it is created."""
+    async def prepare(self, cluster: Any) -> JsonObject | None:
+        """Create what the issuer needs, such as Secrets; called before it is created.
+
+        May return the spec of the issuer, in the place of `spec`: the URL of an authority that
+        was started here is not known before.
+        """
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
         """Make a test of every case."""
@@ -92,8 +97,8 @@ class IssuerConformance:
             raise SkipTest(reason)
         kinds = (self.app.namespaced_kind, self.app.cluster_kind)
         await cluster.serve(CertificateRequest, *(kind for kind in kinds if kind is not None))
-        await self.prepare(cluster)
-        await self._create(cluster, subject)
+        spec = await self.prepare(cluster)
+        await self._create(cluster, subject, self.spec if spec is None else spec)
         await cluster.settle(self.app.operator_in(cluster.namespace))
         result = await run_item(subject, conformance_item)
         if result.skipped:
@@ -126,7 +131,9 @@ class IssuerConformance:
         )
         return [kind for kind in kinds if kind is not None]
 
-    async def _create(self, cluster: ClusterFixture, subject: IssuerUnderTest) -> None:
+    async def _create(
+        self, cluster: ClusterFixture, subject: IssuerUnderTest, spec: JsonObject
+    ) -> None:
         metadata: JsonObject = {"name": subject.issuer.name}
         if subject.issuer.namespace:
             metadata["namespace"] = subject.issuer.namespace
@@ -136,6 +143,6 @@ class IssuerConformance:
                 "apiVersion": f"{resource.group}/{resource.version}",
                 "kind": resource.kind,
                 "metadata": metadata,
-                "spec": self.spec,
+                "spec": spec,
             }
         )

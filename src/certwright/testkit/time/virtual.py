@@ -271,7 +271,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise RuntimeError(
             "the virtual-time loop has no sockets, pipes or signals: "
-            "use the in-memory transport, or a real loop (mark the test `real`)"
+            "use the in-memory transport, or real time (mark the test `real_time`)"
         )
 
     # Assigned, not written out: their signatures differ and none of them matters here
