@@ -36,6 +36,8 @@ class Bundle:
     """The uid of the request, set by ``request.sign_with`` only."""
     remark: str = field(default="", repr=False, compare=False)
     """How its validity differs from what was requested, set by ``request.sign_with`` only."""
+    repaired: tuple[pki.Violation, ...] = field(default=(), repr=False, compare=False)
+    """What was wrong with the chain before it was put in order, set by the library only."""
 
     def with_ca(self, ca: bytes) -> "Bundle":
         """Return the same certificate with another authority to trust, or several."""

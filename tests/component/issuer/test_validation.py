@@ -94,6 +94,18 @@ async def test_any_order_becomes_leaf_first_without_root(world: Callable[..., Wo
     found = await w.cluster.get(CertificateRequest, "cr1")
     assert found.status.certificate == leaf + between
     assert found.status.ca == root
+    told = {reason for _, reason, _ in await w.events()}
+    assert told >= {"RootInChain", "WrongOrder", "RepeatedCertificate"}, "repaired, not hidden"
+
+
+async def test_a_chain_in_order_is_not_said_to_be_repaired(world: Callable[..., World]) -> None:
+    w = await ready_world(world)
+    leaf, between, _ = (pki.write_certificates(one) for one in chains(w))
+    w.script.always_sign = Bundle(b"# comment\n" + leaf + between)
+    await w.request()
+    await w.settle()
+    told = {reason for _, reason, _ in await w.events()}
+    assert not told & {"RootInChain", "WrongOrder", "RepeatedCertificate", "ForeignBlock"}
 
 
 @pytest.mark.scenario("ISS-55")

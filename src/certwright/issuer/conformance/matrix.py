@@ -22,6 +22,9 @@ def render(report: ConformanceReport) -> str:
         for result in failed:
             lines.append(f"  {result.suite}: {result.name}")
             lines += [f"    {violation}" for violation in result.violations]
+    if report.repaired:
+        lines += ["", "repaired by the issuer, and better put right at the authority"]
+        lines += [f"  {one}" for one in report.repaired]
     if skipped := [one for one in report.results if one.status is CaseStatus.SKIPPED]:
         lines += ["", "skipped"]
         lines += _skipped_lines(skipped)
@@ -52,6 +55,9 @@ def junit(report: ConformanceReport) -> bytes:
             names = ", ".join(one.name for one in result.violations)
             failure = ET.SubElement(case, "failure", type=names, message=names)
             failure.text = _printable("\n".join(map(str, result.violations)))
+        if result.repaired:
+            told = "\n".join(f"repaired: {one}" for one in result.repaired)
+            ET.SubElement(case, "system-out").text = _printable(told)
     root = ET.Element("testsuites")
     root.append(suite)
     ET.indent(root)

@@ -29,6 +29,7 @@ from certwright.issuer.conformance.violations import is_issued, is_refused
 from certwright.kube import (
     ApiError,
     Conflict,
+    Forbidden,
     JsonObject,
     Key,
     NotFound,
@@ -41,12 +42,15 @@ from certwright.kube import (
     resource_of,
 )
 from certwright.kube.conditions import conditions_of
+from certwright.pki import Violation
 
 _REQUESTS: Final[dict[str, Resource]] = {
     "CertificateRequest": resource_of(CertificateRequest),
     "CertificateSigningRequest": kinds.CertificateSigningRequest,
 }
 _ATTEMPTS: Final = 10
+REPAIRS: Final = frozenset({"ForeignBlock", "RepeatedCertificate", "RootInChain", "WrongOrder"})
+"""Violations of chains that the issuer library repairs; its Events have these reasons."""
 _APPROVERS: Final = {"CertificateRequest": "status", "CertificateSigningRequest": "approval"}
 
 
@@ -158,6 +162,20 @@ class Requester:
         await self.watch(made, self.subject.patience, until=_is_answered)
         await self.watch(made, self.subject.glance / 10)
         return made.last
+
+    async def repairs(self, made: ObservedRequest) -> list[Violation]:
+        """Return what the issuer put right in the chain of its authority, as its Events tell.
+
+        The issuer library writes them; without the right to read Events nothing is known.
+        """
+        about = f"involvedObject.uid={made.last['metadata']['uid']}"
+        space = made.key.namespace or "default"
+        try:
+            events = (await self._client.list(kinds.CoreEvent, space, fields=about)).items
+        except Forbidden:
+            return []
+        told = {one["reason"]: one.get("message", "") for one in events}
+        return [Violation(name, told[name]) for name in sorted(REPAIRS & set(told))]
 
     async def watch(
         self,

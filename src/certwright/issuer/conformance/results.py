@@ -32,6 +32,8 @@ class CaseResult:
     skipped: str = ""
     """Why it was not tried, if so."""
     seconds: float = 0.0
+    repaired: tuple[Violation, ...] = ()
+    """What was wrong with the authority's chain before the issuer put it in order."""
 
     @property
     def status(self) -> CaseStatus:
@@ -79,6 +81,12 @@ class ConformanceReport:
     def count(self, status: CaseStatus) -> int:
         """Return how many cases ended like this."""
         return sum(result.status is status for result in self.results)
+
+    @property
+    def repaired(self) -> Sequence[Violation]:
+        """Everything that was repaired in chains, each once."""
+        found = [violation for result in self.results for violation in result.repaired]
+        return list({violation.name: violation for violation in found}.values())
 
     @property
     def conforms(self) -> bool:

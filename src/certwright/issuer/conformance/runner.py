@@ -47,9 +47,10 @@ async def run_item(subject: IssuerUnderTest, item: Item) -> CaseResult:
     started = subject.clock.monotonic()
     reason = skip_reason(item, subject)
     violations: list[Violation] = []
+    repaired: list[Violation] = []
     if not reason:
         try:
-            violations = await _violations(Requester(subject), item)
+            violations, repaired = await _judge(Requester(subject), item)
         except NotApplicable as error:
             reason = str(error)
         except RequestDeleted as error:
@@ -59,7 +60,9 @@ async def run_item(subject: IssuerUnderTest, item: Item) -> CaseResult:
         except TransportError as error:
             violations = [Violation("Unreachable", str(error)[:500])]
     seconds = subject.clock.monotonic() - started
-    return CaseResult(item.suite, item.name, item.needs, tuple(violations), reason, seconds)
+    return CaseResult(
+        item.suite, item.name, item.needs, tuple(violations), reason, seconds, tuple(repaired)
+    )
 
 
 async def run(
@@ -84,15 +87,17 @@ async def run(
     return ConformanceReport(str(subject), results, subject.unsupported)
 
 
-async def _violations(requester: Requester, item: Item) -> list[Violation]:
+async def _judge(requester: Requester, item: Item) -> tuple[list[Violation], list[Violation]]:
+    """Test one item; return its violations, and what the issuer repaired."""
     if isinstance(item, Behaviour):
-        return await item.check(requester)
+        return await item.check(requester), []
     subject = requester.subject
     async with requester.make(item) as made:
         await requester.approve(made)
         answer = await requester.answer(made)
         now = subject.clock.now()
-        return [
+        violations = [
             *answer_violations(made.asked, answer, subject.unsupported, now),
             *protocol_violations(made.versions),
         ]
+        return violations, await requester.repairs(made)

@@ -13,6 +13,7 @@ class replaces it. An issuer that talks to its authority over a socket needs rea
 class with ``@pytest.mark.real_time``.
 """
 
+import warnings
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, ClassVar, Protocol
@@ -104,6 +105,8 @@ class IssuerConformance:
         if result.skipped:
             raise SkipTest(result.skipped)
         assert not result.violations, "\n".join(map(str, result.violations))
+        for one in result.repaired:
+            warnings.warn(f"the authority's chain was repaired: {one}", stacklevel=1)
 
     def _subject(self, cluster: ClusterFixture, item: Item) -> IssuerUnderTest:
         kinds = self._kinds(item)

@@ -205,9 +205,11 @@ class RequestController:
         if result.status is SignStatus.ISSUED:
             inputs.memory.signed = result.bundle
             self.memory.issuer(inputs.issuer).flaps = 0
+            typed = inputs.request.typed
             if result.remark:
-                typed = inputs.request.typed
                 ctx.event(typed, "Warning", "DurationMismatch", result.remark, "Synced")
+            for fault in result.bundle.repaired if result.bundle is not None else ():
+                ctx.event(typed, "Normal", fault.name, f"Repaired: {fault.message}", "Synced")
         return inputs, result
 
     async def _write_started(self, ctx: Context, inputs: _Inputs) -> _Inputs:

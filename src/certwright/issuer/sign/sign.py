@@ -25,6 +25,7 @@ from certwright.issuer.status import INVALID_REQUEST
 from certwright.issuer.verbs import Permanent
 from certwright.kube import ApiError, Condition, Key
 from certwright.kube.durations import format_duration
+from certwright.pki.matches import delivered_violations
 from certwright.runtime import Context
 
 S = TypeVar("S")
@@ -171,8 +172,9 @@ def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, s
     """Return a bundle in its normal form, and a remark if its validity is not the requested one.
 
     Leaf first, no root, no repeats; the root becomes the authority where the bundle has none. What
-    ``request.sign_with`` made for this very request is taken as it is. Raises `BadBundle` if it
-    cannot be read, is no chain, or its leaf does not fit the request.
+    had to be repaired for that is noted in the bundle. What ``request.sign_with`` made for this
+    very request is taken as it is. Raises `BadBundle` if it cannot be read, is no chain, or its
+    leaf does not fit the request.
     """
     if bundle.made_for and bundle.made_for == request.uid:
         return bundle, bundle.remark
@@ -187,7 +189,8 @@ def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, s
         raise BadBundle("; ".join(f"{one.name}: {one.message}" for one in wrong))
     remark = next((one.message for one in violations if one.name == "DurationMismatch"), "")
     normal = Bundle.of_chain(chain)
-    return Bundle(normal.chain, ca or normal.ca), remark
+    repaired = () if normal.chain == bundle.chain else tuple(delivered_violations(bundle.chain))
+    return Bundle(normal.chain, ca or normal.ca, repaired=repaired), remark
 
 
 async def call(

@@ -48,3 +48,41 @@ def test_a_broken_issuer_fails_by_the_name_of_the_case(pytester: pytest.Pytester
     result.stdout.fnmatch_lines(["FAILED *test_conforms?CertificateRequest-one-dns-name?*"])
     result.stdout.fnmatch_lines(["SKIPPED*KubernetesCSRs is unsupported: nobody asked"])
     result.assert_outcomes(passed=1, failed=3, skipped=1)
+
+
+REPAIRED = '''
+from dataclasses import dataclass
+
+from certwright import pki
+from certwright.issuer import Bundle, IssuerApp
+from certwright.issuer.conformance import IssuerConformance
+from datetime import timedelta
+
+
+@dataclass(frozen=True)
+class Spec:
+    """Nothing to say."""
+
+
+app = IssuerApp(group="rootish.example.com", kind="RootishIssuer", spec=Spec, set_ca=True)
+KEY = pki.generate_key(pki.KeySpec())
+
+
+@app.sign
+async def sign(request, issuer):
+    root = pki.create_root(pki.parse_name("CN=root"), KEY, timedelta(days=3650), request.now)
+    leaf = root.issue(request.template(), request.now)
+    return Bundle(pki.write_certificates(root.certificate, leaf))
+
+
+class TestRootish(IssuerConformance):
+    app = app
+'''
+
+
+def test_a_chain_that_the_library_repairs_passes_with_a_warning(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(REPAIRED)
+    asked = ("-k", "CertificateRequest-one-dns-name and not key", "-o", "asyncio_mode=auto")
+    result = pytester.runpytest_subprocess("-p", "no:randomly", *asked)
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["*the authority's chain was repaired: RootInChain: *"])

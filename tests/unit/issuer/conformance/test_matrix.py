@@ -1,5 +1,6 @@
 """What people and pipelines read."""
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -115,3 +116,13 @@ def test_junit_names_the_violations_and_survives_what_servers_say() -> None:
 
 def test_verdicts_are_counted() -> None:
     assert [REPORT.count(verdict) for verdict in CaseStatus] == [1, 1, 1]
+
+
+def test_what_was_repaired_is_told_once_and_fails_nothing() -> None:
+    root = Violation("RootInChain", "Repaired: the chain holds the root")
+    results = [replace(RESULTS[0], name=name, repaired=(root,)) for name in ("one", "two")]
+    report = ConformanceReport("x", results, {})
+    assert report.conforms
+    assert render(report).count("  RootInChain: Repaired: the chain holds the root\n") == 1
+    (suite,) = ET.fromstring(junit(report))  # noqa: S314 - our own
+    assert [case[0].text for case in suite] == [f"repaired: {root}"] * 2
