@@ -56,6 +56,7 @@ THIRD_PARTY = {
         "certwright.cli.cert.lint",
         "certwright.cli.cert.contents",
         "certwright.cli.cert.table",
+        "certwright.issuer.conformance.details",
         "certwright.issuers.",
         "certwright.pki.",
     },
