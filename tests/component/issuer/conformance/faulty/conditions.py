@@ -191,9 +191,14 @@ class AnswersAgainLater(AnswersTwice):
 
 @fault("TransitionTimeMoved", ISSUER, BEHAVIOUR)
 class MovesTheTransitionTime(Bare):
+    def __init__(self) -> None:
+        super().__init__()
+        self.moved: set[Key] = set()
+
     async def wait(self, ctx: Context, key: Key, request: JsonObject) -> Outcome:
-        for minutes in (0, 1):
+        for minutes in (0, 1) if key not in self.moved else ():
             then = format_time(ctx.clock.now() + timedelta(minutes=minutes))
             waiting = {**ready(ctx, "False", "Pending"), "lastTransitionTime": then}
             await patch_status(ctx, key, conditions=[*kept(request), waiting])
+        self.moved.add(key)
         return again(POLL)

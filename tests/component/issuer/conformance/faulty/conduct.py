@@ -4,12 +4,20 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any, ClassVar
 
-from tests.component.issuer.conformance.bare import POLL, REQUEST, Bare, ready, write
+from tests.component.issuer.conformance.bare import (
+    POLL,
+    REQUEST,
+    Bare,
+    read,
+    ready,
+    write,
+)
 from tests.component.issuer.conformance.faulty.encodings import MANY
 from tests.component.issuer.conformance.faulty.fault import BEHAVIOUR, fault
 
 from certwright import pki
 from certwright.kube import Condition, JsonObject, Key, Resource, find_condition
+from certwright.kube.conditions import conditions_of
 from certwright.pki import RequestTerms, SigningRequest
 from certwright.pki.pem import read_blocks, write_block
 from certwright.runtime import DONE, Context, Outcome, again
@@ -63,15 +71,15 @@ class NeverAnswers(Bare):
 
 @fault("NotAnswered")
 class Slow(Bare):
-    """Takes longer than anybody waits."""
+    """Takes longer than the kit waits."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.begun: set[Key] = set()
+        self.due: dict[Key, float] = {}
 
     async def try_to_sign(self, ctx: Context, key: Key, request: JsonObject) -> Outcome:
-        if key not in self.begun:
-            self.begun.add(key)
+        now = ctx.clock.monotonic()
+        if now < self.due.setdefault(key, now + 600):
             return again(timedelta(minutes=10))
         return await super().try_to_sign(ctx, key, request)
 
@@ -162,9 +170,8 @@ class OverlooksApprovals(Bare):
 @fault("SelfApproved", APPROVAL, BEHAVIOUR)
 class ApprovesItself(Bare):
     async def answer(self, ctx: Context, key: Key) -> Outcome:
-        request = await ctx.client.get(REQUEST, key)
-        held = (request.get("status") or {}).get("conditions") or []
-        if self.is_ours(request) and not held:
+        request = await read(ctx, REQUEST, key)
+        if request is not None and self.is_ours(request) and not conditions_of(request):
             mine = {**ready(ctx, "True", "Mine"), "type": "Approved"}
             await write(ctx, REQUEST, key, request, mine)
             return again(POLL)
@@ -251,9 +258,18 @@ class SaysNothingWithoutIssuer(Bare):
 
 @fault("NotAnswered", ISSUER, BEHAVIOUR)
 class WaitsForEver(Bare):
-    async def wait(self, ctx: Context, key: Key, request: JsonObject) -> Outcome:
-        await super().wait(ctx, key, request)
-        return again(timedelta(hours=1))
+    """Does not look again for an issuer that was missing once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing: set[str] = set()
+
+    async def has_issuer(self, ctx: Context, request: JsonObject) -> bool:
+        name = request["metadata"]["name"]
+        if name not in self.missing and await super().has_issuer(ctx, request):
+            return True
+        self.missing.add(name)
+        return False
 
 
 @fault("IssuerNotReady", READINESS, BEHAVIOUR)
