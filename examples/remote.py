@@ -55,6 +55,6 @@ class Authority(BaseHTTPRequestHandler):
 @asynccontextmanager
 async def authority() -> AsyncIterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Authority) as server:
-        Thread(target=server.serve_forever, args=[0.01]).start()
+        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
