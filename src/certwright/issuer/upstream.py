@@ -51,6 +51,12 @@ class Compatibility:
     """``ignore_issuer`` is asked before anything is written to a request."""
     sleeps_through_own_writes: bool = True
     """The conditions that this library writes wake no request."""
+    names_types: bool = True
+    """The text of an exception that is no verb begins with its type."""
+    explains_unserved: bool = True
+    """An event says that a signing request names a kind which does not answer such requests."""
+    bounds_annotations: bool = True
+    """Annotations of a signing request get it no more than its spec, unless the app allows it."""
 
     def pending_text(self, text: str) -> str:
         """Return the message of a request that takes its time."""
@@ -80,6 +86,9 @@ UPSTREAM = Compatibility(
     reports_missing_approval=False,
     ignores_early=False,
     sleeps_through_own_writes=False,
+    names_types=False,
+    explains_unserved=False,
+    bounds_annotations=False,
 )
 
 

@@ -13,9 +13,10 @@ from certwright.issuer.request import Offload
 from certwright.issuer.run.memory import AppMemory, IssuerMemory
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.faults import FaultLog
 from certwright.issuer.sign.redaction import redact_spec
 from certwright.issuer.sign.result import CheckFailure, check_failure, text_of
-from certwright.issuer.sign.sign import call
+from certwright.issuer.sign.sign import call, error_rules, log_fault
 from certwright.issuer.spec import SpecError
 from certwright.issuer.status import Requeue, StatusUpdate
 from certwright.kube import JsonObject, Key, NotFound, Resource
@@ -37,6 +38,7 @@ class IssuerController:
     memory: AppMemory
     metrics: IssuerMetrics
     threads: Offload
+    faults: FaultLog
     backoff: Backoff
     rng: Rng
 
@@ -125,13 +127,13 @@ class IssuerController:
         except SecretMissing as error:
             failure = CheckFailure(text_of(error))
         else:
+            check, limit = self.author.check or _pass, self.settings.check_timeout
             try:
-                if self.author.check is not None:
-                    limit = self.settings.check_timeout
-                    await call(self.author.check, issuer, limit=limit, threads=self.threads)
+                await call(check, issuer, limit=limit, threads=self.threads)
             except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the author's code
-                text, is_permanent = check_failure(error, self.author.classify_error)
+                text, is_permanent = check_failure(error, error_rules(self.author, self.settings))
                 failure = CheckFailure(redact_spec(text, issuer.spec), is_permanent)
+                log_fault(ctx, self.faults, "check", issuer, check, error)
         result = "ok" if failure is None else "failed" if failure.is_permanent else "retry"
         self.metrics.checked(at.kind.kind, result)
         return failure
@@ -197,6 +199,10 @@ class IssuerController:
             self.reader.secrets.forget(orphan)
         self.metrics.gone(at.kind.kind, at.key.namespace, at.key.name)
         return DONE
+
+
+async def _pass(_issuer: Any) -> None:
+    """Find nothing wrong: the check of an author who registered none."""
 
 
 def _identity(at: IssuerKey, record: IssuerRecord) -> JsonObject:

@@ -21,6 +21,7 @@ from certwright.issuer.run.manifests import signer_names
 from certwright.issuer.run.memory import AppMemory
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.faults import FaultLog
 from certwright.issuer.sign.sign import Signer, call
 from certwright.issuer.sign.threads import Threads
 from certwright.issuer.spec import SpecType
@@ -110,13 +111,14 @@ def build(
     threads = Threads(settings.workers, partial(metrics.overdue, kinds[0].kind))
     namespace = settings.cluster_resource_namespace
     reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
-    signer = Signer(author, reader, settings, metrics, threads.run)
+    faults = FaultLog()
+    signer = Signer(author, reader, settings, metrics, threads.run, faults)
     secrets = _secrets(kinds, spec, namespace)
     triggers = Triggers.of(author, compatibility)
     yield Lifetime(author, memory, threads)
     for kind in kinds:
         issuers = IssuerController(
-            kind, author, reader, settings, memory, metrics, threads.run, backoff, site.rng
+            kind, author, reader, settings, memory, metrics, threads.run, faults, backoff, site.rng
         )
         yield Controller(
             kind,

@@ -6,27 +6,62 @@ Recognised by shape, because the library depends on none of them: httpx and requ
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
-from certwright.issuer.verbs import Permanent, Retry, SignOutcome
+from certwright.issuer.verbs import IssuerUnavailable, Permanent, Retry, SignOutcome
 
-_COME_BACK = frozenset({408, 409, 421, 423, 425, 429})
-"""Refusals that are not about the request."""
+HttpVerb: TypeAlias = type[Permanent] | type[Retry] | type[IssuerUnavailable]
+"""What the answer of an authority can mean."""
+
+HTTP_VERBS: Mapping[int, HttpVerb] = MappingProxyType(
+    {
+        401: IssuerUnavailable,
+        403: IssuerUnavailable,
+        407: IssuerUnavailable,
+        408: Retry,
+        409: Retry,
+        421: Retry,
+        423: Retry,
+        425: Retry,
+        429: Retry,
+    }
+)
+"""What a status means that is not what its class means: every other 4xx is about the request,
+hence Permanent, and every 5xx passes, hence Retry. Credentials that are refused are the issuer's
+trouble: a request that failed for them would have to be made anew."""
 _LONGEST_WAIT_SECONDS = 3600.0
 
 
-def http_verb(error: Exception) -> SignOutcome | None:
-    """Return what an HTTP error means: 4xx is permanent, the rest is tried again.
+def http_verb(
+    error: Exception, text: str = "", own: Mapping[int, HttpVerb] = MappingProxyType({})
+) -> SignOutcome | None:
+    """Return what an HTTP error means, by *own* rules first; None if it is none.
 
-    ``Retry-After`` in seconds is honoured, up to an hour. None for anything else.
+    *text* is what the verb says instead of the error's own words. ``Retry-After`` in seconds is
+    honoured, up to an hour.
     """
     status, headers = _answer(error)
     if status is None or status < 400:
         return None
-    text = str(error) or f"the server answered {status}"
-    if status < 500 and status not in _COME_BACK:
-        return Permanent(text)
-    return Retry(text, after=timedelta(seconds=_retry_after(headers)))
+    verb = own.get(status) or HTTP_VERBS.get(status) or (Permanent if status < 500 else Retry)
+    said = text or str(error) or f"the server answered {status}"
+    if issubclass(verb, Retry):
+        return verb(said, after=timedelta(seconds=_retry_after(headers)))
+    return verb(said)
+
+
+def http_rule_problem(rules: Mapping[Any, Any]) -> str:
+    """Return what is wrong with an author's rules, and the line to write instead; or nothing."""
+    for status, verb in rules.items():
+        if not isinstance(status, int) or not 400 <= status <= 599:
+            return f"{status!r} is no HTTP error: write http_errors={{403: Permanent}}"
+        if not (isinstance(verb, type) and issubclass(verb, Permanent | Retry | IssuerUnavailable)):
+            return (
+                f"{status} is mapped to {verb!r}; it must be one of the classes Permanent, Retry"
+                f" and IssuerUnavailable: write http_errors={{{status}: Permanent}}"
+            )
+    return ""
 
 
 def _answer(error: Exception) -> tuple[int | None, Mapping[str, Any]]:

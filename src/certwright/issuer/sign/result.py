@@ -4,7 +4,7 @@ Precedence where verbs are nested: `IssuerUnavailable`, then `Pending`, then `Pe
 the retry window. `WithCondition` adds its condition, unless the issuer is at fault.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from certwright import pki
 from certwright.issuer.request import Bundle
-from certwright.issuer.sign.httperrors import http_verb
+from certwright.issuer.sign.httperrors import HttpVerb, http_verb
 from certwright.issuer.verbs import (
     IssuerUnavailable,
     Pending,
@@ -63,6 +63,21 @@ class SignResult:
     """Of ISSUED: how its validity differs from what was requested."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorRules:
+    """How the exceptions of an author's code are understood and put into words."""
+
+    translate: Classifier | None = None
+    """Turns exceptions of others into verbs, before anything else does."""
+    http: Mapping[int, HttpVerb] = field(default_factory=dict)
+    """What statuses of HTTP mean to this author."""
+    names_types: bool = True
+    """Whether the text of an exception that is no verb begins with its type."""
+
+
+PLAIN = ErrorRules()
+
+
 class CheckFailure(NamedTuple):
     """Why an issuer is not ready, and whether only a change of the issuer can help."""
 
@@ -75,15 +90,15 @@ def classify(
     *,
     is_window_open: bool,
     forbidden_conditions: frozenset[str] = frozenset(),
-    translate: Classifier | None = None,
+    rules: ErrorRules = PLAIN,
 ) -> SignResult:
     """Return what an exception raised by ``sign`` means.
 
-    *translate* turns exceptions of others into verbs first. A condition of a forbidden type is
-    a mistake of the author: the message names it, and it is retried like any other error.
+    A condition of a forbidden type is a mistake of the author: the message names it, and it is
+    retried like any other error.
     """
-    error = _translated(error, translate)
-    text = text_of(error)
+    error = _translated(error, rules)
+    text = text_of(error, names_types=rules.names_types)
     unavailable = find(error, IssuerUnavailable)
     if unavailable is not None:
         permanent = find(unavailable, Permanent) is not None
@@ -112,15 +127,17 @@ def classify(
     return _retry_or_fail(text, error, condition, is_window_open=is_window_open)
 
 
-def check_failure(error: BaseException, translate: Classifier | None = None) -> CheckFailure:
+def check_failure(error: BaseException, rules: ErrorRules = PLAIN) -> CheckFailure:
     """Return what an exception raised by ``check`` means.
 
     It is permanent only if the author says so: what a server answers may change without a
     change of the issuer, and an issuer that failed for good is not checked again.
     """
+    translate = rules.translate
     if isinstance(error, Exception) and translate is not None and find(error, SignOutcome) is None:
         error = translate(error) or error
-    return CheckFailure(text_of(error), find(error, Permanent) is not None)
+    text = text_of(error, names_types=rules.names_types)
+    return CheckFailure(text, find(error, Permanent) is not None)
 
 
 def find(error: BaseException, verb: type[E]) -> E | None:
@@ -144,21 +161,31 @@ def chain(error: BaseException) -> Iterator[BaseException]:
         rest.extend(arg for arg in one.args if isinstance(arg, BaseException))
 
 
-def text_of(error: BaseException) -> str:
+def text_of(error: BaseException, *, names_types: bool = True) -> str:
     """Return an exception as text for a status, without a traceback.
 
-    Secrets are replaced, unprintable characters too; without a text, the name of the type stands.
+    The type comes first, except of verbs and of this library's own errors, whose texts are made
+    for people. Secrets are replaced, unprintable characters too.
     """
+    kind, words = type(error), str(error)
     if isinstance(error, BaseExceptionGroup):
-        said = f"{error.message}: " + "; ".join(text_of(one) for one in error.exceptions[:8])
-    elif type(error) is KeyError:  # its text is only the key
-        said = f"KeyError: {error}"
+        inner = (text_of(one, names_types=names_types) for one in error.exceptions[:8])
+        said = f"{error.message}: " + "; ".join(inner)
     elif isinstance(error, pki.PkiError):
         said = named(error)
+    elif not words:
+        said = kind.__name__
+    elif kind is KeyError or (names_types and _is_foreign(kind)):  # a KeyError is only its key
+        said = f"{kind.__name__}: {words}"
     else:
-        said = str(error) or type(error).__name__
+        said = words
     clean = "".join(one if one.isprintable() or one == "\n" else "�" for one in redact_text(said))
     return clean if len(clean) <= TEXT_LIMIT else clean[: TEXT_LIMIT - 1] + "…"
+
+
+def _is_foreign(kind: type[BaseException]) -> bool:
+    """Return whether a type of exceptions is neither a verb nor from this library."""
+    return not issubclass(kind, SignOutcome) and not kind.__module__.startswith("certwright.")
 
 
 def named(error: pki.PkiError) -> str:
@@ -168,11 +195,12 @@ def named(error: pki.PkiError) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _translated(error: BaseException, translate: Classifier | None) -> BaseException:
+def _translated(error: BaseException, rules: ErrorRules) -> BaseException:
     if not isinstance(error, Exception) or find(error, SignOutcome) is not None:
         return error
-    verb = translate(error) if translate is not None else None
-    verb = verb or http_verb(error)
+    verb = rules.translate(error) if rules.translate is not None else None
+    said = text_of(error, names_types=rules.names_types) if str(error) else ""
+    verb = verb or http_verb(error, said, rules.http)
     if verb is None and isinstance(error, pki.RequestRefused | MalformedRequest | pki.UnknownUsage):
         verb = Permanent(named(error))  # the request is at fault itself: repeating cannot help
     if verb is None:

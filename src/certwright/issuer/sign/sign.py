@@ -17,8 +17,16 @@ from certwright.issuer.request import Bundle, Offload, Request
 from certwright.issuer.requests.kind import RequestKind, StoredRequest, TermsError
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
+from certwright.issuer.sign.faults import FaultLog, fault_of
 from certwright.issuer.sign.redaction import redact_result
-from certwright.issuer.sign.result import SignResult, SignStatus, classify, named, text_of
+from certwright.issuer.sign.result import (
+    ErrorRules,
+    SignResult,
+    SignStatus,
+    classify,
+    named,
+    text_of,
+)
 from certwright.issuer.sign.window import is_window_open, max_retry_of, window_start
 from certwright.issuer.spec import SpecError
 from certwright.issuer.status import INVALID_REQUEST
@@ -59,6 +67,7 @@ class Signer(Generic[S]):
     settings: IssuerSettings
     metrics: IssuerMetrics
     threads: Offload
+    faults: FaultLog
 
     def request(
         self, ctx: Context, kind: RequestKind, stored: StoredRequest, at: IssuerKey, attempt: int
@@ -127,8 +136,10 @@ class Signer(Generic[S]):
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001 - the author's code
             result = self._classified(ctx, kind, request, error, record)
             result = redact_result(result, issuer.spec)
-            log = ctx.log.debug if result.status is SignStatus.PENDING else ctx.log.info
-            log("sign did not succeed", error=result.text, attempt=request.attempt)
+            if result.status is SignStatus.PENDING:
+                ctx.log.debug("sign is pending", note=result.text, attempt=request.attempt)
+            else:
+                log_fault(ctx, self.faults, "sign", issuer, self.author.sign, error)
         self.metrics.signed(issuer.kind, result.status, ctx.clock.monotonic() - started)
         return result
 
@@ -150,8 +161,39 @@ class Signer(Generic[S]):
             error,
             is_window_open=is_window_open(start, max_retry, ctx.clock.now()),
             forbidden_conditions=kind.forbidden_conditions,
-            translate=self.author.classify_error,
+            rules=error_rules(self.author, self.settings),
         )
+
+
+def error_rules(author: Author[Any], settings: IssuerSettings) -> ErrorRules:
+    """Return how the exceptions of an app are understood."""
+    return ErrorRules(
+        translate=author.classify_error,
+        http=settings.http_errors,
+        names_types=settings.compatibility.names_types,
+    )
+
+
+def log_fault(
+    ctx: Context,
+    faults: FaultLog,
+    name: str,
+    issuer: Issuer[Any],
+    function: Callable[..., Any],
+    error: BaseException,
+) -> None:
+    """Log what a function of the author raised, once for each cause."""
+    fault = fault_of(error, function, issuer.spec)
+    where = f"{issuer.kind}/{Key(issuer.namespace, issuer.name)}"
+    held = faults.repeats(name, where, fault, ctx.clock.monotonic())
+    log = ctx.log.bind(function=name, issuer=where, type=fault.type, error=fault.message)
+    if held is None:
+        log.debug("the issuer's code raised the same again")
+        return
+    details = {"causes": list(fault.causes), "lines": list(fault.lines), "repeats": held}
+    log.warning(
+        "the issuer's code raised", **{key: value for key, value in details.items() if value}
+    )
 
 
 def request_refusal(request: Request) -> SignResult | None:
