@@ -156,7 +156,8 @@ async def test_an_issuer_that_is_not_ready_is_seen_from_outside(
     assert said in text
     errors = re.findall(r'reconcile_errors_total\{controller="[^"]*"\} (\S+)', text)
     assert sum(map(float, errors)) > 0
-    [warned] = [line for line in lines if line["log_level"] == "warning"]
+    [raised, warned] = [line for line in lines if line["log_level"] == "warning"]
+    assert (raised["function"], raised["type"]) == ("check", "ConnectionError")
     assert (warned["event"], warned["type"], warned["reason"]) == (
         "condition changed",
         "Ready",

@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from certwright import pki
-from certwright.issuer.sign.httperrors import http_verb
-from certwright.issuer.sign.result import SignStatus, check_failure, classify, text_of
+from certwright.issuer.sign.httperrors import http_rule_problem, http_verb
+from certwright.issuer.sign.result import (
+    ErrorRules,
+    SignStatus,
+    check_failure,
+    classify,
+    text_of,
+)
 from certwright.issuer.spec import NoSuchKey
 from certwright.issuer.verbs import (
     IssuerUnavailable,
@@ -130,13 +136,16 @@ def test_chains_that_bite_their_tail_end() -> None:
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (ValueError("plain"), "plain"),
+        (ValueError("plain"), "ValueError: plain"),
         (ValueError(), "ValueError"),
         (KeyError("a"), "KeyError: 'a'"),
         (NoSuchKey('secret "ca" has no key "tls.crt"'), 'secret "ca" has no key "tls.crt"'),
-        (ValueError("100%d {0} %s"), "100%d {0} %s"),
-        (ValueError("a\x00b\x1bc\nd"), "a�b�c\nd"),
-        (ExceptionGroup("both", [ValueError("a"), KeyError("b")]), "both: a; KeyError: 'b'"),
+        (Permanent("100%d {0} %s"), "100%d {0} %s"),
+        (Permanent("a\x00b\x1bc\nd"), "a�b�c\nd"),
+        (
+            ExceptionGroup("both", [ValueError("a"), KeyError("b")]),
+            "both: ValueError: a; KeyError: 'b'",
+        ),
         (Permanent(ValueError("inside")), "inside"),
     ],
     ids=repr,
@@ -162,7 +171,7 @@ def test_only_permanent_is_special_in_a_check() -> None:
     assert check_failure(Permanent("x")) == ("x", True)
     assert check_failure(Pending("x")) == ("x", False)
     assert check_failure(IssuerUnavailable("x")) == ("x", False)
-    assert check_failure(raised(ValueError("x"), Permanent("y"))) == ("x", True)
+    assert check_failure(raised(ValueError("x"), Permanent("y"))) == ("ValueError: x", True)
 
 
 def answered(status: int, shape: str = "httpx", **headers: str) -> Any:
@@ -179,7 +188,8 @@ def answered(status: int, shape: str = "httpx", **headers: str) -> Any:
 @pytest.mark.parametrize(
     ("status", "result"),
     [(400, SignStatus.FAILED), (404, SignStatus.FAILED), (422, SignStatus.FAILED), (408, SignStatus.RETRY),
-     (429, SignStatus.RETRY), (500, SignStatus.RETRY), (503, SignStatus.RETRY)],
+     (429, SignStatus.RETRY), (500, SignStatus.RETRY), (503, SignStatus.RETRY),
+     (401, SignStatus.ISSUER_ERROR), (403, SignStatus.ISSUER_ERROR), (407, SignStatus.ISSUER_ERROR)],
 )  # fmt: skip
 def test_http_errors(shape: str, status: int, result: SignStatus) -> None:
     assert result_of(answered(status, shape)) is result
@@ -188,8 +198,9 @@ def test_http_errors(shape: str, status: int, result: SignStatus) -> None:
 @pytest.mark.parametrize("status", [401, 403, 404, 503])
 def test_no_http_error_ends_an_issuer_for_good(status: int) -> None:
     """A proxy that is restarted answers 404, and a token may be let in again by the server."""
-    assert check_failure(answered(status)) == (f"answered {status}", False)
-    verb = check_failure(answered(status), lambda error: Permanent(f"told: {error}"))
+    assert check_failure(answered(status)) == (f"RuntimeError: answered {status}", False)
+    rules = ErrorRules(translate=lambda error: Permanent(f"told: {error}"))
+    verb = check_failure(answered(status), rules)
     assert verb == (f"told: answered {status}", True)
 
 
@@ -211,11 +222,33 @@ def test_what_is_no_http_error_is_left_alone() -> None:
 
 def test_an_author_may_know_better() -> None:
     def translate(error: Exception) -> SignOutcome | None:
-        return IssuerUnavailable("login") if "401" in str(error) else None
+        return Permanent("not for you") if "401" in str(error) else None
 
-    result = classify(answered(401), is_window_open=True, translate=translate)
-    assert result.status is SignStatus.ISSUER_ERROR
-    assert (
-        classify(answered(403), is_window_open=True, translate=translate).status
-        is SignStatus.FAILED
+    rules = ErrorRules(translate=translate, http={403: Permanent, 404: Retry})
+    told = classify(answered(401), is_window_open=True, rules=rules)
+    assert (told.status, told.text) == (SignStatus.FAILED, "not for you")
+    for status, meaning in ((403, SignStatus.FAILED), (404, SignStatus.RETRY)):
+        assert classify(answered(status), is_window_open=True, rules=rules).status is meaning
+    assert classify(answered(407), is_window_open=True, rules=rules).text == (
+        "RuntimeError: answered 407"
     )
+
+
+def test_upstream_texts_name_no_types() -> None:
+    rules = ErrorRules(names_types=False)
+    assert classify(ValueError("test error"), is_window_open=True, rules=rules).text == "test error"
+    assert check_failure(ValueError("test error"), rules).text == "test error"
+
+
+@pytest.mark.parametrize(
+    ("rules", "line"),
+    [
+        ({"403": Permanent}, "write http_errors={403: Permanent}"),
+        ({302: Permanent}, "302 is no HTTP error"),
+        ({403: Pending}, "write http_errors={403: Permanent}"),
+        ({403: Permanent("no class")}, "one of the classes"),
+    ],
+)
+def test_rules_that_mean_nothing_are_named(rules: dict[Any, Any], line: str) -> None:
+    assert line in http_rule_problem(rules)
+    assert not http_rule_problem({403: Permanent, 404: Retry, 503: IssuerUnavailable})
