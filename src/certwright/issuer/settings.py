@@ -95,6 +95,10 @@ class IssuerSettings:
         if min(self.sign_timeout, self.check_timeout) <= timedelta():
             raise ValueError("sign_timeout and check_timeout must be positive")
 
+    def answers_signing_requests(self, *, namespaced: bool) -> bool:
+        """Return whether Kubernetes' signing requests are answered, for issuers of this scope."""
+        return self.kubernetes_csrs and (self.namespaced_csrs or not namespaced)
+
     def _check_types(self) -> None:
         """Refuse at import what would fail at the first request otherwise."""
         for name in ("max_retry", "sign_timeout", "check_timeout"):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from certwright.api.certificates import SigningCondition
 from certwright.issuer.kinds import IssuerKey
-from certwright.kube import Condition, JsonObject
+from certwright.kube import Condition, JsonObject, Resource
 from certwright.runtime.writes.events import EventType
 
 C = TypeVar("C", Condition, SigningCondition)
@@ -118,6 +118,15 @@ def issuer_not_ready(ready: Condition | None, generation: int) -> WaitReason | N
             f' "{ready.reason}": {ready.message}.',
         )
     return None
+
+
+def unserved(kind: Resource, requests: str) -> str:
+    """Return the note on a request that names a kind which does not answer such requests."""
+    return (
+        f"{kind.kind} is a namespaced kind and does not answer {requests}s: name an issuer of the"
+        f" cluster kind of {kind.group}, or let {kind.kind} answer them"
+        " (IssuerApp(namespaced_csrs=True))"
+    )
 
 
 def find(conditions: Iterable[C], type_: str) -> C | None:

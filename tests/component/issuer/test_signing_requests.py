@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 from tests.support.issuer.issuer_world import GROUP, World, csr_pem
 from tests.support.waits import until_allowed
 
@@ -66,7 +67,7 @@ async def asked(world: Callable[..., World]) -> AsyncIterator[Callable[..., Awai
     """Return what makes a world with ready issuers, and remove the signing requests after."""
     made = []
 
-    async def make(**options: str) -> World:
+    async def make(**options: Any) -> World:
         w = world(**options)
         made.append(w)
         await w.issuer(cluster=True)
@@ -152,11 +153,34 @@ async def test_an_approved_signing_request_gets_its_certificate_and_no_condition
 
 
 @pytest.mark.scenario("ISS-85")
+@pytest.mark.parametrize("compat", ["v1", "upstream"])
+async def test_a_kind_that_does_not_answer_says_so(
+    asked: Callable[..., Awaitable[Any]], compat: str
+) -> None:
+    w = await asked(compat=compat)
+    with capture_logs() as lines:
+        name = await ask(w, f"testissuers.{GROUP}/{w.cluster.namespace}.issuer-1")
+        calls = await w.settle()
+    assert calls.of("CertificateSigningRequest").writes == 0
+    assert not w.script.sign_calls
+    told = await events(w, name)
+    logged = [line for line in lines if "does not answer" in line["event"]]
+    if compat == "upstream":
+        assert (told, logged) == ([], [])
+        return
+    [(type_, reason, note)] = told
+    assert (type_, reason) == ("Warning", "KindNotServed")
+    assert note.startswith("TestIssuer is a namespaced kind and does not answer")
+    assert len(logged) == 1
+    await w.cluster.patch(CSR, name, {"metadata": {"annotations": {"poke": "1"}}})
+    calls = await w.settle()
+    assert calls.writes == 0, "the same is not told twice"
+
+
 @pytest.mark.scenario("ISS-88")
 @pytest.mark.parametrize(
     ("signer", "decide"),
     [
-        pytest.param(f"testissuers.{GROUP}/{{namespace}}.issuer-1", "Approved", id="namespaced"),
         pytest.param("example.com/unrelated", "Approved", id="somebody else's"),
         pytest.param(f"{CLUSTER_SIGNER}/issuer-1", "", id="nobody decided"),
         pytest.param(
@@ -230,19 +254,53 @@ async def test_durations_that_cannot_be(
 
 
 @pytest.mark.scenario("ISS-93")
-async def test_the_annotation_decides_about_the_duration(
+@pytest.mark.parametrize(
+    ("options", "annotation", "seconds", "granted"),
+    [
+        ({}, "30m", 3600, timedelta(minutes=30)),
+        ({}, "896h", 3600, timedelta(hours=1)),
+        ({"csr_annotations": True}, "896h", 3600, timedelta(hours=1)),
+        ({"compat": "upstream"}, "896h", 3600, timedelta(hours=896)),
+        ({}, "896h", None, timedelta(hours=896)),
+        ({"csr_annotations": True}, "10000h", None, timedelta(hours=10_000)),
+    ],
+    ids=["shorter", "bounded", "bounded though allowed", "upstream", "usual", "allowed"],
+)
+async def test_the_annotation_decides_about_the_duration_up_to_that_of_the_spec(
     asked: Callable[..., Awaitable[Any]],
+    options: dict[str, Any],
+    annotation: str,
+    seconds: int | None,
+    granted: timedelta,
 ) -> None:
-    w = await asked()
-    await ask(w, annotations={DURATION: "896h"}, expirationSeconds=3600)
+    w = await asked(**options)
+    spec: Any = {} if seconds is None else {"expirationSeconds": seconds}
+    await ask(w, annotations={DURATION: annotation}, **spec)
     await w.settle()
-    assert w.script.sign_calls[0].duration == timedelta(hours=896)
+    assert w.script.sign_calls[0].duration == granted
+
+
+IS_CA = "experimental.cert-manager.io/request-is-ca"
+
+
+@pytest.mark.parametrize("annotations", [{DURATION: "10000h"}, {IS_CA: "true"}], ids=str)
+async def test_annotations_get_no_more_than_the_spec_unless_the_app_allows_it(
+    asked: Callable[..., Awaitable[Any]], annotations: dict[str, str]
+) -> None:
+    """An annotation can be set after the request was approved."""
+    w = await asked()
+    name = await ask(w, annotations=annotations)
+    await w.settle()
+    failed = (await conditions(w, name))["Failed"]
+    assert failed.reason == "AnnotationNotAllowed"
+    assert next(iter(annotations)) in failed.message
+    assert not w.script.sign_calls
 
 
 @pytest.mark.scenario("ISS-64")
 async def test_is_ca_adds_no_usage(asked: Callable[..., Awaitable[Any]]) -> None:
-    w = await asked()
-    annotations = {"experimental.cert-manager.io/request-is-ca": "true"}
+    w = await asked(csr_annotations=True)
+    annotations = {IS_CA: "true"}
     await ask(w, annotations=annotations, usages=["digital signature"], csr=csr_pem(is_ca=True))
     await w.settle()
     [request] = w.script.sign_calls

@@ -1,5 +1,6 @@
 """Authorities out of Secrets, and how one follows another."""
 
+from base64 import b64encode
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -12,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from tests.component.issuers.conftest import World
 
 from certwright import pki
+from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import CertificateRequestStatus
 from certwright.issuers.ca import app
 from certwright.kube import JsonObject
@@ -99,6 +101,34 @@ async def test_certificates_say_where_to_ask_about_their_authority(ca: World, cs
     access: Any = extension(leaf, x509.AuthorityInformationAccess)
     places = {one.access_location.value for one in access}
     assert places == {"http://ca.example/ocsp", "http://ca.example/ca.crt"}
+
+
+async def test_an_authority_of_a_namespace_answers_kubernetes_requests(
+    ca: World, csr: bytes
+) -> None:
+    """As cert-manager's own does; who may name it is asked of the API server."""
+    await ca.secret("ca", **held(root(ca.cluster.clock.now())))
+    await ca.issuer(authorities=[{"name": "ca"}])
+    kind, namespace = ca.kind.resource, ca.cluster.namespace
+    name = f"web-{namespace}"
+    made = await ca.cluster.create(
+        {
+            "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+            "metadata": {"name": name},
+            "spec": {
+                "request": b64encode(csr).decode(), "signerName": f"{kind.qualified}/{namespace}.it",
+                "usages": ["digital signature", "key encipherment"],
+            },
+        }
+    )  # fmt: skip
+    approved = {"type": "Approved", "status": "True", "reason": "Tested", "message": "by a test"}
+    made["status"] = {"conditions": [approved]}
+    await ca.cluster.client.update(made, subresource="approval")
+    calls = await ca.settle()
+    found = await ca.cluster.get(CertificateSigningRequest, name)
+    await ca.cluster.delete(CertificateSigningRequest, name)
+    assert common_name(pki.read_chain(found.status.certificate).leaf.issuer) == "root"
+    assert calls.of("SubjectAccessReview").writes == 1
 
 
 async def test_one_authority_follows_another_unnoticed(

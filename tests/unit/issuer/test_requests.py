@@ -22,7 +22,7 @@ from certwright.issuer import Bundle
 from certwright.issuer.request import Request
 from certwright.issuer.requests.certificaterequest import request_terms
 from certwright.issuer.requests.kind import TermsError
-from certwright.issuer.requests.signingrequest import signing_terms
+from certwright.issuer.requests.signingrequest import AnnotationRules, signing_terms
 from certwright.kube import ObjectMeta
 from certwright.pki import Authority
 from certwright.pki.names import common_name
@@ -141,7 +141,7 @@ def kubernetes(annotations: dict[str, str] | None = None, **spec: Any) -> Certif
 def test_an_authority_may_sign_if_cert_manager_asks_and_not_if_kubernetes_does() -> None:
     asked = request_terms(cert_managers(is_ca=True))
     assert asked.usages.key_words() == ["digital signature", "key encipherment", "cert sign"]
-    asked = signing_terms(kubernetes({IS_CA_ANNOTATION: "true"}))
+    asked = signing_terms(kubernetes({IS_CA_ANNOTATION: "true"}), AnnotationRules(may_widen=True))
     assert asked.is_ca
     assert asked.usages.key_words() == ["digital signature", "key encipherment"]
     assert not signing_terms(kubernetes({IS_CA_ANNOTATION: "True"})).is_ca
@@ -157,8 +157,12 @@ def test_an_authority_may_sign_if_cert_manager_asks_and_not_if_kubernetes_does()
         (lambda: signing_terms(kubernetes()), timedelta(days=90)),
         (lambda: signing_terms(kubernetes(expiration_seconds=3333)), timedelta(seconds=3333)),
         (
-            lambda: signing_terms(kubernetes({DURATION_ANNOTATION: "1h"}, expiration_seconds=3333)),
+            lambda: signing_terms(kubernetes({DURATION_ANNOTATION: "1h"}, expiration_seconds=7200)),
             timedelta(hours=1),
+        ),
+        (
+            lambda: signing_terms(kubernetes({DURATION_ANNOTATION: "1h"}, expiration_seconds=3333)),
+            timedelta(seconds=3333),
         ),
     ],
 )
@@ -172,6 +176,8 @@ def test_lifetimes(terms: Callable[..., Any], lifetime: timedelta) -> None:
     [
         (lambda: signing_terms(kubernetes({DURATION_ANNOTATION: "bogus"})), "ErrorParseDuration"),
         (lambda: signing_terms(kubernetes({DURATION_ANNOTATION: "300s"})), "InvalidDuration"),
+        (lambda: signing_terms(kubernetes({DURATION_ANNOTATION: "2161h"})), "AnnotationNotAllowed"),
+        (lambda: signing_terms(kubernetes({IS_CA_ANNOTATION: "true"})), "AnnotationNotAllowed"),
         (lambda: request_terms(cert_managers(duration="bogus")), "ErrorParseDuration"),
         (lambda: request_terms(cert_managers(duration="0s")), "InvalidDuration"),
     ],

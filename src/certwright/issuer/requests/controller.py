@@ -10,7 +10,7 @@ from certwright.client import TransportError
 from certwright.issuer.check.reader import IssuerRecord, read_issuer
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.request import Bundle
-from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest
+from certwright.issuer.requests.kind import NotOurs, NotServed, RequestKind, StoredRequest
 from certwright.issuer.run.memory import AppMemory, RequestMemory
 from certwright.issuer.sign.result import CheckFailure, SignResult, SignStatus, text_of
 from certwright.issuer.sign.sign import ReadFailed, Signer, call
@@ -23,9 +23,10 @@ from certwright.issuer.status import (
     issuer_missing,
     issuer_not_ready,
     issuer_outdated,
+    unserved,
 )
 from certwright.issuer.upstream import Compatibility
-from certwright.kube import ApiError, Key, NotFound, find_condition
+from certwright.kube import ApiError, Key, NotFound, Resource, find_condition
 from certwright.kube.durations import format_duration
 from certwright.runtime import DONE, WAIT, Backoff, Context, Entry, Outcome, again
 
@@ -111,6 +112,9 @@ class RequestController:
         request = self.kind.read(entry)
         try:
             issuer = self.kind.match(request)
+        except NotServed as error:
+            self._explain_unserved(ctx, request, error.kind)
+            return None
         except NotOurs:
             return None
         held = ctx.store(issuer.kind).get(issuer.key)
@@ -277,6 +281,20 @@ class RequestController:
         )
         self._record(ctx, inputs, StatusEvent("Warning", "WaitingForApproval", "Synced", note))
         return DONE
+
+    def _explain_unserved(self, ctx: Context, request: StoredRequest, kind: Resource) -> None:
+        """Say on a request that it waits in vain; in the log, once for each kind."""
+        is_open = self.kind.phase(request) is not Phase.CLOSED
+        if not is_open or not self.compatibility.explains_unserved:
+            return
+        event = StatusEvent("Warning", "KindNotServed", "Synced", unserved(kind, self.kind.name))
+        known = self.memory.request(self.kind.resource, request.key, request.metadata.uid)
+        if event == known.last_event:
+            return
+        known.last_event = event
+        ctx.event(request.typed, event.type, event.reason, event.note, event.action)
+        if self.memory.is_first(kind):
+            ctx.log.warning("a request names a kind that does not answer it", note=event.note)
 
     def _slow_down(self, ctx: Context, memory: RequestMemory, update: StatusUpdate) -> None:
         """Let a condition of the author's wake its request at once, but not again and again."""

@@ -45,6 +45,14 @@ class NotOurs(LookupError):
     """A request is not for an issuer of these kinds; the message has the reason."""
 
 
+class NotServed(NotOurs):
+    """A request names a kind of ours that does not answer such requests."""
+
+    def __init__(self, kind: Resource, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
 class TermsError(ValueError):
     """What is requested cannot be granted; *reason* is that of the condition."""
 

@@ -6,7 +6,7 @@ before there is a certificate or a failure.
 
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar
 
@@ -25,7 +25,13 @@ from certwright.api.certmanager import GROUP as CERT_MANAGER
 from certwright.client import Client
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.requests.certificaterequest import DEFAULT_LIFETIME
-from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest, TermsError
+from certwright.issuer.requests.kind import (
+    NotOurs,
+    NotServed,
+    RequestKind,
+    StoredRequest,
+    TermsError,
+)
 from certwright.issuer.sign.result import SignResult, SignStatus
 from certwright.issuer.status import (
     APPROVED,
@@ -39,7 +45,7 @@ from certwright.issuer.status import (
     put_condition,
 )
 from certwright.kube import JsonObject, Key, Object, Resource
-from certwright.kube.durations import parse_duration
+from certwright.kube.durations import format_duration, parse_duration
 from certwright.kube.kinds import SubjectAccessReview
 from certwright.pki.usages import DEFAULT_USAGES
 
@@ -95,7 +101,10 @@ class SigningRequestKind(RequestKind):
 
     def terms(self, request: StoredRequest) -> pki.RequestTerms:
         """Return lifetime, usages and whether an authority is requested."""
-        return signing_terms(request.typed)
+        compatibility, allowed = self.compatibility, self.settings.csr_annotations
+        return signing_terms(
+            request.typed, AnnotationRules(compatibility.bounds_annotations, allowed)
+        )
 
     async def reference_refusal(
         self, client: Client, request: StoredRequest, issuer: IssuerKey
@@ -177,8 +186,8 @@ def match_signer(
 ) -> IssuerKey:
     """Return the issuer that a signer's name means: ``plural.group/name``.
 
-    With *namespaced*, ``plural.group/namespace.name`` means a namespaced issuer. Raises `NotOurs`
-    if the name has another form, or means none of the kinds.
+    With *namespaced*, ``plural.group/namespace.name`` means a namespaced issuer; without, raises
+    `NotServed` for one. Raises `NotOurs` if the name has another form, or means none of the kinds.
     """
     if name is None:
         raise NotOurs("invalid reference, CertificateSigningRequest is nil")
@@ -193,9 +202,10 @@ def match_signer(
         if not kind.namespaced:
             return IssuerKey(kind, Key("", issuer))
         if not namespaced:
-            raise NotOurs(
+            raise NotServed(
+                kind,
                 f'invalid SignerName, "{type_id}" is a namespaced issuer type, namespaced'
-                " issuers are not supported for Kubernetes CSRs"
+                " issuers are not supported for Kubernetes CSRs",
             )
         namespace, dot, rest = issuer.partition(".")
         if dot and namespace and rest:
@@ -204,32 +214,68 @@ def match_signer(
     raise NotOurs(f'no issuer found for signer name: "{name}"')
 
 
-def signing_terms(request: CertificateSigningRequest) -> pki.RequestTerms:
+@dataclass(frozen=True, slots=True)
+class AnnotationRules:
+    """What annotations may get a signing request. They can be changed after its approval."""
+
+    is_bounded: bool = True
+    """They get no longer lifetime than the spec asks for."""
+    may_widen: bool = False
+    """They may get what the spec cannot ask for: an authority, or more than the usual lifetime."""
+
+
+def signing_terms(
+    request: CertificateSigningRequest,
+    rules: AnnotationRules = AnnotationRules(),  # noqa: B008 - frozen
+) -> pki.RequestTerms:
     """Return what a signing request requests beside its encoded part.
 
-    The annotation decides about the duration where both are given. Unlike with cert-manager's
+    The annotation decides about the duration, up to that of the spec. Unlike with cert-manager's
     kind, ``is-ca`` adds no usage.
 
     Raises:
-        TermsError: the duration is not one, or shorter than ten minutes.
+        TermsError: the duration is not one, or shorter than ten minutes; or an annotation asks for
+            more than the rules allow.
         pki.UnknownUsage: there is no such usage.
     """
     spec, annotations = request.spec, request.metadata.annotations
-    lifetime = DEFAULT_LIFETIME
-    if spec.expiration_seconds is not None:
-        lifetime = timedelta(seconds=spec.expiration_seconds)
-    text = annotations.get(DURATION_ANNOTATION)
-    if text is not None:
-        try:
-            lifetime = parse_duration(text)
-        except ValueError as error:
-            message = f"annotation {DURATION_ANNOTATION}: {error}"
-            raise TermsError("ErrorParseDuration", message) from error
+    lifetime = _lifetime(request, rules)
     if lifetime < timedelta(seconds=SHORTEST_SECONDS):
         message = f"a duration of {lifetime.total_seconds():g}s is shorter than {SHORTEST_SECONDS}s"
         raise TermsError("InvalidDuration", message)
+    is_ca = annotations.get(IS_CA_ANNOTATION) == "true"
+    if is_ca and rules.is_bounded and not rules.may_widen:
+        raise _refused(IS_CA_ANNOTATION, "for a certificate authority")
     usages = pki.parse_usages(spec.usages) if spec.usages else DEFAULT_USAGES
-    return pki.RequestTerms(lifetime, annotations.get(IS_CA_ANNOTATION) == "true", usages)
+    return pki.RequestTerms(lifetime, is_ca, usages)
+
+
+def _lifetime(request: CertificateSigningRequest, rules: AnnotationRules) -> timedelta:
+    seconds = request.spec.expiration_seconds
+    asked = DEFAULT_LIFETIME if seconds is None else timedelta(seconds=seconds)
+    text = request.metadata.annotations.get(DURATION_ANNOTATION)
+    if text is None:
+        return asked
+    try:
+        lifetime = parse_duration(text)
+    except ValueError as error:
+        message = f"annotation {DURATION_ANNOTATION}: {error}"
+        raise TermsError("ErrorParseDuration", message) from error
+    if not rules.is_bounded or lifetime <= asked:
+        return lifetime
+    if seconds is not None:
+        return asked
+    if not rules.may_widen:
+        raise _refused(DURATION_ANNOTATION, f"for more than {format_duration(DEFAULT_LIFETIME)}")
+    return lifetime
+
+
+def _refused(annotation: str, what: str) -> TermsError:
+    return TermsError(
+        "AnnotationNotAllowed",
+        f"annotation {annotation} asks {what}, which this issuer grants to no annotation"
+        " (IssuerApp(csr_annotations=True) would)",
+    )
 
 
 def _reference_review(spec: Any, issuer: IssuerKey, name: str) -> JsonObject:

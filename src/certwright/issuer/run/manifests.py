@@ -96,6 +96,14 @@ def approve_rule(kinds: Sequence[Resource]) -> RoleRule:
     return RoleRule(CERT_MANAGER, ("signers",), ("approve",), signer_names(kinds))
 
 
+def reference_rule() -> RoleRule:
+    """Return the permission to name the issuers of a namespace in signing requests.
+
+    It is cert-manager's own, so that one role serves for its issuers and ours.
+    """
+    return RoleRule(CERT_MANAGER, ("signers",), ("reference",))
+
+
 def signer_names(kinds: Sequence[Resource]) -> tuple[str, ...]:
     """Return the names that mean all issuers of these kinds."""
     return tuple(f"{kind.qualified}/*" for kind in kinds)
@@ -131,6 +139,9 @@ def rbac_manifests(
             _role("ClusterRole", approve, [approve_rule(kinds)]),
             _binding("ClusterRole", approve, others),
         ]
+    if settings.answers_signing_requests(namespaced=True) and any(k.namespaced for k in kinds):
+        # Not aggregated and not bound: who may use the issuers of a namespace is for its owner.
+        made.append(_role("ClusterRole", f"{name}-reference", [reference_rule()]))
     return [
         *made,
         _aggregated(f"{name}-view", RoleRule(group, plurals, READ), ("view", "edit", "admin")),

@@ -68,6 +68,7 @@ class AppMemory:
         self._linked: dict[IssuerKey, set[tuple[Resource, Key]]] = defaultdict(set)
         self._users: dict[Key, set[IssuerKey]] = defaultdict(set)
         self._first_write: int | None = None
+        self._unserved: set[Resource] = set()
         # By name, in a plain dict: this alone grows with the number of requests issued.
         self._final: dict[Resource, dict[str, int]] = defaultdict(dict)
 
@@ -126,6 +127,12 @@ class AppMemory:
         """
         first = self._first_write
         return first is not None and version.isdecimal() and int(version) > first
+
+    def is_first(self, kind: Resource) -> bool:
+        """Return whether this is the first request that names a kind which is not served."""
+        is_known = kind in self._unserved
+        self._unserved.add(kind)
+        return not is_known
 
     # Issuers
 

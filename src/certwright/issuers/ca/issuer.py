@@ -57,7 +57,15 @@ class CaSpec:
 
 
 app = IssuerApp(
-    group="issuers.certwright.dev", kind="CAIssuer", spec=CaSpec, set_ca=True, workers=20
+    group="issuers.certwright.dev",
+    kind="CAIssuer",
+    spec=CaSpec,
+    set_ca=True,
+    workers=20,
+    # As cert-manager's own authority does: for requesters who may `reference` the issuer, and with
+    # the annotations by which they ask for an authority or for more than 90 days.
+    namespaced_csrs=True,
+    csr_annotations=True,
 )
 
 

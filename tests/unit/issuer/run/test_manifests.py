@@ -112,6 +112,17 @@ def test_more_for_those_who_do_more(
     assert rules(found["ClusterRole", "demo-issuer"]) == BASE | more
 
 
+def test_a_role_for_those_who_may_name_namespaced_issuers(printed: Callable[..., Any]) -> None:
+    found = printed(app(namespaced_csrs=True), "rbac")
+    role = found["ClusterRole", "demo-issuer-reference"]
+    assert rules(role) == {("cert-manager.io", "signers"): ({"reference"}, ())}
+    assert "labels" not in role["metadata"], "no other role takes it in"
+    bound = {one["roleRef"]["name"] for (kind, _), one in found.items() if kind.endswith("Binding")}
+    assert "demo-issuer-reference" not in bound, "who may is for the owner of a namespace to say"
+    for options in ({}, {"namespaced_csrs": True, "namespaced": False}):
+        assert ("ClusterRole", "demo-issuer-reference") not in printed(app(**options), "rbac")
+
+
 def test_less_for_those_who_do_less(printed: Callable[..., Any]) -> None:
     made = app(Secretive, namespaced=False, kubernetes_csrs=False)
     found = printed(made, "rbac", "--namespace", "pki")
