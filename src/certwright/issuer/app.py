@@ -5,9 +5,10 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import cached_property
-from typing import Any, Generic, TypeVar, Unpack
+from functools import cached_property, partial
+from typing import Any, Generic, TypeVar, Unpack, overload
 
+from certwright.issuer import declaration
 from certwright.issuer.author import (
     RECHECK,
     Author,
@@ -18,13 +19,19 @@ from certwright.issuer.author import (
     SignFunction,
     SigningIssuer,
 )
+from certwright.issuer.declaration import Registration, check_parameters
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.kinds import cluster_kind_of, issuer_kind
 from certwright.issuer.run.assembly import build, kebab
 from certwright.issuer.run.command import main
-from certwright.issuer.settings import IssuerOptions, IssuerSettings
+from certwright.issuer.settings import (
+    IssuerOptions,
+    IssuerSettings,
+    check_duration,
+    unanswered,
+)
 from certwright.issuer.sign.result import Classifier
-from certwright.issuer.spec import SpecType
+from certwright.issuer.spec import SpecType, author_doc
 from certwright.kube import JsonObject, Object, crd_manifest
 from certwright.runtime import Operator, OperatorHost, Part
 
@@ -40,13 +47,9 @@ class IssuerApp(Generic[S]):
         app = IssuerApp(group="pki.example.com", kind="DemoIssuer", spec=Spec)
 
     makes the namespaced kind DemoIssuer and the cluster kind DemoClusterIssuer. The other
-    keywords are its settings: *max_retry* is how long ordinary errors of ``sign`` are retried,
-    *set_ca* whether ``status.ca`` is written, *namespaced_csrs* whether Kubernetes' signing
-    requests may name namespaced issuers (their requesters then need the right to), *on_mismatch*
-    what happens to a request whose certificate does not fit it, *mark_invalid* whether requests
-    that are refused before ``sign`` also get the condition InvalidRequest, *secrets* whether code
-    reads Secrets that the spec does not name. ``compat="upstream"`` behaves like Go's issuer-lib
-    to the letter.
+    keywords are its settings, which `IssuerSettings` explains. What cannot work is refused here,
+    with the line to write: `TypeError` for a parameter that does not exist or has another type,
+    `ValueError` for a value that means nothing.
     """
 
     def __init__(
@@ -63,73 +66,102 @@ class IssuerApp(Generic[S]):
     ) -> None:
         if not namespaced and not cluster:
             raise ValueError("an issuer has at least one kind: namespaced, cluster or both")
-        self.settings = IssuerSettings(group=group, **options)
+        own = ("version", "namespaced", "cluster", "cluster_kind")
+        check_parameters(options, (*IssuerOptions.__annotations__, *own))
+        self.settings = settings = IssuerSettings(group=group, **options)
         self.kind = kind
         self.spec = SpecType(spec)
         self._author: Author[S] = Author()
-        doc = spec.__doc__ or f"An issuer of the kind {kind}."
+        doc = inspect.cleandoc(author_doc(spec) or f"An issuer of the kind {kind}.")
         wire = self.spec.wire
         self.namespaced_kind: type[Object] | None = None
         self.cluster_kind: type[Object] | None = None
         if namespaced:
-            self.namespaced_kind = issuer_kind(group, version, kind, wire, namespaced=True, doc=doc)
+            said = doc + unanswered(settings, namespaced=True)
+            self.namespaced_kind = issuer_kind(
+                group, version, kind, wire, namespaced=True, doc=said
+            )
         if cluster:
             name = cluster_kind or cluster_kind_of(kind)
-            self.cluster_kind = issuer_kind(group, version, name, wire, namespaced=False, doc=doc)
+            said = doc + unanswered(settings, namespaced=False)
+            self.cluster_kind = issuer_kind(group, version, name, wire, namespaced=False, doc=said)
 
-    # What the author provides
+    # What the author provides: decorators, with and without parentheses
 
+    @overload
+    def check(self, function: CheckFunction[S], /) -> CheckFunction[S]: ...
+
+    @overload
     def check(
         self, *, every: timedelta = RECHECK
-    ) -> Callable[[CheckFunction[S]], CheckFunction[S]]:
+    ) -> Callable[[CheckFunction[S]], CheckFunction[S]]: ...
+
+    def check(
+        self, function: CheckFunction[S] | None = None, /, *, every: timedelta = RECHECK
+    ) -> CheckFunction[S] | Callable[[CheckFunction[S]], CheckFunction[S]]:
         """Register the function that raises when an issuer cannot sign.
 
-        It is called when an issuer or a Secret it refers to changes, and *every* so often.
+        It is called when an issuer or a Secret it refers to changes, and *every* so often; never
+        for that reason alone if *every* is 0.
         """
+        check_duration("every", every)
+        if every < timedelta():
+            raise ValueError(f"every is {every}, which is negative: write every={RECHECK!r}")
 
-        def register(function: CheckFunction[S]) -> CheckFunction[S]:
-            self._author.check, self._author.every = function, every
-            return function
+        def keep(given: CheckFunction[S]) -> None:
+            self._author.check, self._author.every = given, every
 
-        return register
+        register: Registration[CheckFunction[S]] = Registration(declaration.CHECK, keep)
+        return register() if function is None else register(function)
 
-    def sign(self, function: SignFunction[S]) -> SignFunction[S]:
+    @property
+    def sign(self) -> Registration[SignFunction[S]]:
         """Register the function that returns a certificate, or raises."""
-        self._author.sign = function
-        return function
+        return self._keeping(declaration.SIGN, "sign")
 
-    def issuer(self, cls: type[C]) -> type[C]:
+    @property
+    def ignore_request(self) -> Registration[IgnoreRequest]:
+        """Register ``(request) -> bool``: requests to leave alone."""
+        return self._keeping(declaration.IGNORE_REQUEST, "ignore_request")
+
+    @property
+    def ignore_issuer(self) -> Registration[IgnoreIssuer]:
+        """Register ``(metadata) -> bool``: issuers to leave alone, with their requests."""
+        return self._keeping(declaration.IGNORE_ISSUER, "ignore_issuer")
+
+    @property
+    def classify_error(self) -> Registration[Classifier]:
+        """Register what turns other exceptions into verbs; None leaves one as it is."""
+        return self._keeping(declaration.CLASSIFY_ERROR, "classify_error")
+
+    @property
+    def on_startup(self) -> Registration[Hook]:
+        """Register what each process does before it signs anything."""
+        return Registration(declaration.ON_STARTUP, self._author.startup.append)
+
+    @property
+    def on_shutdown(self) -> Registration[Hook]:
+        """Register what each process does when it has signed everything."""
+        return Registration(declaration.ON_SHUTDOWN, self._author.shutdown.append)
+
+    def _keeping(self, signature: declaration.Signature, name: str) -> Registration[Any]:
+        return Registration(signature, partial(setattr, self._author, name))
+
+    @overload
+    def issuer(self, cls: type[C], /) -> type[C]: ...
+
+    @overload
+    def issuer(self) -> Callable[[type[C]], type[C]]: ...
+
+    def issuer(self, cls: type[C] | None = None, /) -> type[C] | Callable[[type[C]], type[C]]:
         """Register a subclass of `Issuer` that has both as methods."""
+        if cls is None:
+            return self.issuer
         author: Any = self._author
         author.issuer_type = given = _subclass_of_issuer(cls)
         author.check = given.check
         author.sign = _method(given.sign)
         return cls
-
-    def ignore_request(self, function: IgnoreRequest) -> IgnoreRequest:
-        """Register ``(request) -> bool``: requests to leave alone."""
-        self._author.ignore_request = function
-        return function
-
-    def ignore_issuer(self, function: IgnoreIssuer) -> IgnoreIssuer:
-        """Register ``(metadata) -> bool``: issuers to leave alone, with their requests."""
-        self._author.ignore_issuer = function
-        return function
-
-    def classify_error(self, function: Classifier) -> Classifier:
-        """Register what turns other exceptions into verbs; None leaves one as it is."""
-        self._author.classify_error = function
-        return function
-
-    def on_startup(self, function: Hook) -> Hook:
-        """Register what each process does before it signs anything."""
-        self._author.startup.append(function)
-        return function
-
-    def on_shutdown(self, function: Hook) -> Hook:
-        """Register what each process does when it has signed everything."""
-        self._author.shutdown.append(function)
-        return function
 
     # What follows
 
@@ -175,7 +207,15 @@ class IssuerApp(Generic[S]):
 
 def _subclass_of_issuer(cls: Any) -> Any:
     if not (isinstance(cls, type) and issubclass(cls, Issuer)):
-        raise TypeError(f"{cls!r} must be a subclass of certwright.issuer.Issuer")
+        raise TypeError(
+            f"{cls!r} must be a subclass of certwright.issuer.Issuer: write\n\n    @app.issuer\n"
+            f"    class {getattr(cls, '__name__', 'Mine')}(Issuer[Spec]):\n"
+        )
+    for signature in (declaration.CHECK_METHOD, declaration.SIGN_METHOD):
+        name = signature.line.split("(")[0].rpartition(" ")[2]
+        if not hasattr(cls, name):
+            raise TypeError(f"{cls.__name__} has no method {name}: write\n\n    {signature.line}\n")
+        signature.check(getattr(cls, name))
     return cls
 
 

@@ -113,6 +113,16 @@ class IssuerSettings:
             raise ValueError(f"http_errors: {problem}")
 
 
+def unanswered(settings: IssuerSettings, *, namespaced: bool) -> str:
+    """Return which requests a kind does not answer, as sentences for its description."""
+    said = ""
+    if not settings.certificate_requests:
+        said += " CertificateRequests that name it are not answered."
+    if not settings.answers_signing_requests(namespaced=namespaced):
+        said += " CertificateSigningRequests that name it are not answered."
+    return said
+
+
 def check_duration(name: str, value: object) -> None:
     """Raise `TypeError` unless a value is a timedelta; the message shows the line to write."""
     if isinstance(value, timedelta):

@@ -102,7 +102,12 @@ class SpecType(Generic[S]):
     def __init__(self, author: type[S]) -> None:
         """Take an author's type apart; `TypeError` if it is neither a dataclass nor a Struct."""
         if not _is_record(author):
-            raise TypeError(f"{author!r} is not a spec: use a dataclass or a msgspec Struct")
+            name = getattr(author, "__name__", "Spec")
+            raise TypeError(
+                f"{author!r} is not a spec: use a dataclass or a msgspec Struct, write\n\n"
+                f"    @dataclass(frozen=True)\n    class {name}:\n"
+            )
+        _refuse_unannotated(author)
         self.author = author
         self.wire: type[Struct] = _wire(author)
         self.uses_secrets = _points(author)
@@ -182,7 +187,7 @@ def _wire_record(kind: type) -> type[Struct]:
     for name, (hint, default) in _fields(kind).items():
         field = (name, _wire(hint))
         fields.append(field if default is None else (*field, _wire_default(hint, default)))
-    namespace: dict[str, Any] = {"__doc__": _doc(kind), "__module__": kind.__module__}
+    namespace: dict[str, Any] = {"__doc__": author_doc(kind), "__module__": kind.__module__}
     if markers := markers_of(kind):
         namespace["__kube_markers__"] = markers
     return msgspec.defstruct(
@@ -190,12 +195,26 @@ def _wire_record(kind: type) -> type[Struct]:
     )
 
 
-def _doc(kind: type) -> str | None:
+def author_doc(kind: type) -> str | None:
     """Return the author's docstring, not the one that dataclass generates."""
     generated = dataclasses.is_dataclass(kind) and (kind.__doc__ or "").startswith(
         f"{kind.__name__}("
     )
     return None if generated else kind.__doc__
+
+
+def _refuse_unannotated(kind: type) -> None:
+    """Raise `TypeError` for an attribute without annotation: it looks like a field and is none."""
+    declared = hints_of(kind, include_extras=True)
+    for name, value in vars(kind).items():
+        is_field_like = not callable(value) and not hasattr(type(value), "__get__")
+        if not name.startswith("_") and is_field_like and name not in declared:
+            shown = f"{name}: {type(value).__name__} = {value!r}"
+            constant = f"{name}: ClassVar[{type(value).__name__}] = {value!r}"
+            raise TypeError(
+                f"{kind.__name__}.{name} has no annotation and would be no field of the spec: write"
+                f" {shown}, or {constant} if it shall be none"
+            )
 
 
 @cache  # reading type hints takes longer than everything else about a spec

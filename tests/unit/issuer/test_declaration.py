@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from msgspec import Struct
 
-from certwright.issuer import IssuerApp
-from certwright.kube import crd_manifest
+from certwright.issuer import Issuer, IssuerApp
+from certwright.kube import Object, crd_manifest
 
 
 @dataclass(frozen=True)
@@ -73,6 +73,9 @@ def test_there_is_at_least_one_worker(given: int, kept: int) -> None:
         ({"sign_timeout": timedelta()}, "must be positive"),
         ({"group": "nodots"}, "not a domain with a dot"),
         ({"namespaced": False, "cluster": False}, "at least one kind"),
+        ({"on_mismatch": "ignore"}, 'write on_mismatch="fail" or on_mismatch="retry"'),
+        ({"compat": "v2"}, 'write compat="v1" or compat="upstream"'),
+        ({"http_errors": {403: "permanent"}}, r"write http_errors=\{403: Permanent\}"),
     ],
 )
 def test_what_cannot_work_is_refused_at_once(
@@ -80,6 +83,156 @@ def test_what_cannot_work_is_refused_at_once(
 ) -> None:
     with pytest.raises(ValueError, match=complaint):
         app(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"max_retry": 600}, r"write max_retry=timedelta\(seconds=600\)"),
+        ({"sign_timeout": "1m"}, r"write sign_timeout=timedelta\(minutes=5\)"),
+        ({"workers": "8"}, "write workers=8"),
+        ({"max_retries": 3}, "IssuerApp has no parameter max_retries: write max_retry=…"),
+        ({"namespace": "x"}, "write namespaced=…"),
+        ({"qqq": 1}, "no parameter qqq: it has backoff, certificate_requests"),
+    ],
+)
+def test_parameters_of_another_type_or_name_show_the_right_line(
+    options: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        app(**options)
+
+
+async def issuer_only(issuer: Any) -> None:
+    """Do nothing."""
+
+
+async def request_and_issuer(request: Any, issuer: Any) -> Any:
+    """Do nothing."""
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+RIGHT: dict[str, Any] = {
+    "check": issuer_only,
+    "sign": request_and_issuer,
+    "ignore_request": issuer_only,
+    "ignore_issuer": issuer_only,
+    "classify_error": issuer_only,
+    "on_startup": nothing,
+    "on_shutdown": nothing,
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_decorators_work_with_and_without_parentheses(name: str) -> None:
+    made = app()
+    function = RIGHT[name]
+    assert getattr(made, name)(function) is function
+    assert getattr(made, name)()(function) is function
+    kept = {**vars(made._author), "on_startup": made._author.startup[:1] or None}
+    kept["on_shutdown"] = made._author.shutdown[:1] or None
+    assert kept[name] in (function, [function])
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_functions_that_could_not_be_called_are_refused_at_once(name: str) -> None:
+    async def too_many(one: Any, two: Any, three: Any) -> None:
+        """Do nothing."""
+
+    made = app()
+    for decorate in (getattr(made, name), getattr(made, name)()):
+        with pytest.raises(TypeError, match=rf"(?s)@app\.{name}.*too_many.*write.*def ") as refused:
+            decorate(too_many)
+        assert f"    @app.{name}\n" in str(refused.value)
+    with pytest.raises(TypeError, match="got 'text'"):
+        getattr(made, name)("text")
+
+
+def test_parameters_the_other_way_round_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"the other way round.*\n.*\n.*\(request: Request, issuer"):
+
+        @app().sign
+        async def sign(issuer: Any, request: Any) -> Any:
+            """Do nothing."""
+
+
+def test_an_interval_is_a_timedelta() -> None:
+    every: Any = 300
+    with pytest.raises(TypeError, match=r"write every=timedelta\(seconds=300\)"):
+        app().check(every=every)
+    with pytest.raises(ValueError, match="negative"):
+        app().check(every=timedelta(seconds=-1))
+
+
+def test_a_class_has_both_methods() -> None:
+    with pytest.raises(TypeError, match="has no method sign"):
+
+        @app().issuer
+        class Half(Issuer[Any]):  # type: ignore[type-var, call-overload, unused-ignore]
+            def check(self) -> None:
+                """Do nothing."""
+
+    with pytest.raises(TypeError, match=r"async def sign\(self, request: Request\) -> Bundle:"):
+
+        @app().issuer()
+        class Odd(Issuer[Any]):  # type: ignore[type-var, arg-type, unused-ignore]
+            def check(self) -> None:
+                """Do nothing."""
+
+            def sign(self) -> Any:
+                """Do nothing."""
+
+
+def test_a_field_without_annotation_is_refused() -> None:
+    @dataclass(frozen=True)
+    class Forgotten:
+        url: str
+        retries = 3
+
+    with pytest.raises(TypeError, match=r"write retries: int = 3, or retries: ClassVar\[int\] = 3"):
+        app(spec=Forgotten)
+
+    @dataclass(frozen=True)
+    class Constant:
+        url: str
+        retries: ClassVar[int] = 3
+
+        @property
+        def address(self) -> str:
+            return self.url
+
+    assert app(spec=Constant).kinds
+
+
+def description(kind: type[Object] | None) -> str:
+    assert kind is not None
+    [version] = crd_manifest(kind)["spec"]["versions"]
+    text: str = version["schema"]["openAPIV3Schema"]["description"]
+    return text
+
+
+def test_a_spec_without_docstring_leaves_no_python_in_the_definition() -> None:
+    @dataclass(frozen=True)
+    class Undocumented:
+        url: str
+
+    made = app(spec=Undocumented)
+    assert "Undocumented(" not in str(made.crds())
+    assert description(made.cluster_kind) == "An issuer of the kind DemoIssuer."
+
+
+def test_a_kind_says_which_requests_it_does_not_answer() -> None:
+    silent = "CertificateSigningRequests that name it are not answered."
+    assert description(app().namespaced_kind) == f"Where the authority is. {silent}"
+    assert description(app().cluster_kind) == "Where the authority is."
+    assert silent not in description(app(namespaced_csrs=True).namespaced_kind)
+    assert silent in description(app(kubernetes_csrs=False).cluster_kind)
+    assert "CertificateRequests that name it" in description(
+        app(certificate_requests=False).cluster_kind
+    )
 
 
 def test_a_spec_is_a_dataclass_or_a_struct() -> None:
@@ -100,7 +253,7 @@ def test_classes_are_subclasses_of_issuer() -> None:
     with pytest.raises(TypeError, match="must be a subclass"):
 
         @app().issuer
-        class Wrong:  # type: ignore[type-var]  # a wrong class is what is tried
+        class Wrong:  # type: ignore[type-var, call-overload, unused-ignore]  # that is tried
             def check(self) -> None:
                 """Do nothing."""
 

@@ -231,8 +231,16 @@ def _conformance_module() -> Any:
     return import_module("certwright.issuer.conformance.command")
 
 
+class _PlainDumper(yaml.SafeDumper):
+    """Repeats what occurs twice: people read manifests, and not every tool knows anchors."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - as the base names it
+        return True
+
+
 def _print(manifests: list[JsonObject]) -> int:
-    sys.stdout.write(yaml.safe_dump_all(manifests, sort_keys=False, explicit_start=True))
+    text = yaml.dump_all(manifests, Dumper=_PlainDumper, sort_keys=False, explicit_start=True)
+    sys.stdout.write(text)
     return 0
 
 

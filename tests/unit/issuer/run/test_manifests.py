@@ -179,12 +179,19 @@ def test_users_of_a_cluster_may_see_and_edit_issuers(printed: Callable[..., Any]
     }
 
 
-def test_everything_for_a_deployment(printed: Callable[..., Any]) -> None:
+def test_everything_for_a_deployment(
+    printed: Callable[..., Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     words = ("deploy", "--namespace", "pki", "--image", "example.com/demo:1", "--approver", "cm/cm")
     found = printed(app(), *words)
     [container] = found["Deployment", "demo-issuer"]["spec"]["template"]["spec"]["containers"]
     assert container["image"] == "example.com/demo:1"
     assert container["args"][0] == "run"
+    with pytest.raises(SystemExit):
+        app().main(words)
+    printed_text = capsys.readouterr().out
+    assert "&id" not in printed_text, "people read it, and not every tool knows anchors"
+    assert "*id" not in printed_text
     crds = {name for kind, name in found if kind == "CustomResourceDefinition"}
     assert crds == {"demoissuers.pki.example.com", "democlusterissuers.pki.example.com"}
 
