@@ -187,7 +187,7 @@ def _usage_violations(
     certificate: x509.Certificate, request: SigningRequest, terms: RequestTerms
 ) -> list[Violation]:
     given, asked = usages_of(certificate), terms.usages
-    fitting = asked.fitting(request.public_key)
+    fitting = asked.fitting(request.public_key, is_ca=terms.is_ca)
     missing = [*sorted(fitting.key - given.key), *_beyond(fitting.extended, given.extended)]
     extra = [*sorted(given.key - asked.key - _IMPLIED), *_beyond(given.extended, asked.extended)]
     found: list[Violation] = []

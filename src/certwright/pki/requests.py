@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import timedelta
+from ipaddress import ip_address
 from typing import Any
 
 from cryptography import x509
@@ -65,6 +66,8 @@ class SigningRequest:
     name_constraints: x509.Extension[x509.NameConstraints] | None
     is_ca: bool | None
     usages: Usages | None
+    path_length: int | None = None
+    """How many authorities may follow below the one that is asked for; None is unlimited."""
 
 
 def build_request(
@@ -125,8 +128,9 @@ def request_violations(request: SigningRequest, terms: RequestTerms) -> list[Vio
     """Return what speaks against signing this request on these terms; empty is good.
 
     ``NothingNamed``, ``ControlCharacter``, ``DnsNameMalformed``, ``CaMismatch``,
-    ``KeyUsageMismatch``, ``ExtendedKeyUsageMismatch``. Usages are compared only if the
-    request carries any; extended ones in their order, as cert-manager's admission does.
+    ``NameConstraintsMisplaced``, ``KeyUsageMismatch``, ``ExtendedKeyUsageMismatch``. Usages are
+    compared only if the request carries any; extended ones in their order, as cert-manager's
+    admission does.
     """
     found: list[Violation] = []
     if not request.subject.rdns and not request.names:
@@ -140,6 +144,12 @@ def request_violations(request: SigningRequest, terms: RequestTerms) -> list[Vio
     names = request.names.dns
     if malformed := [name for name in names if len(name) > 253 or not _is_dns_text(name)]:
         found.append(Violation("DnsNameMalformed", f"no DNS names: {listed(malformed)}"))
+    if addresses := [name for name in names if _is_address(name)]:
+        message = f"IP addresses are no DNS names: {listed(addresses)}"
+        found.append(Violation("DnsNameMalformed", message))
+    if request.name_constraints is not None and not terms.is_ca:
+        message = "only a certificate authority has name constraints, and none is asked for"
+        found.append(Violation("NameConstraintsMisplaced", message))
     if request.is_ca is not None and request.is_ca != terms.is_ca:
         found.append(
             Violation(
@@ -151,6 +161,14 @@ def request_violations(request: SigningRequest, terms: RequestTerms) -> list[Vio
     if request.usages is not None:
         found += _usage_violations(request.usages, terms.usages)
     return found
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
 
 
 def check_request(request: SigningRequest, terms: RequestTerms) -> None:
@@ -186,6 +204,7 @@ def _taken_apart(csr: x509.CertificateSigningRequest, public_key: PublicKey) -> 
         names_extension=names,
         name_constraints=carried.get(x509.NameConstraints),
         is_ca=None if constraints is None else constraints.ca,
+        path_length=None if constraints is None else constraints.path_length,
         usages=Usages.of_extensions(key_usage, extended) if carries_usages else None,
     )
 
@@ -224,7 +243,11 @@ def _go(value: bool) -> str:  # noqa: FBT001 - a value to be shown
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """The content of a certificate to come. Usages that the key cannot serve are left out."""
+    """The content of a certificate to come.
+
+    Usages that the key cannot serve are left out. What only an authority may have (RFC 5280) is
+    left out of other certificates: the usage ``cert sign``, a path length, name constraints.
+    """
 
     subject: x509.Name
     public_key: PublicKey
@@ -237,7 +260,7 @@ class Template:
 
     def extensions(self) -> list[tuple[x509.ExtensionType, bool]]:
         """Return the extensions that do not depend on the signer, each with its criticality."""
-        fitting = self.usages.fitting(self.public_key)
+        fitting = self.usages.fitting(self.public_key, is_ca=self.is_ca)
         length = self.path_length if self.is_ca else None
         out: list[tuple[x509.ExtensionType, bool]] = [
             (x509.BasicConstraints(ca=self.is_ca, path_length=length), True)
@@ -248,7 +271,7 @@ class Template:
             out.append((fitting.extended_key_usage(), False))
         if self.names is not None:
             out.append((self.names, not self.subject.rdns))  # RFC 5280, 4.2.1.6
-        if self.name_constraints is not None:
+        if self.name_constraints is not None and self.is_ca:
             out.append((self.name_constraints.value, self.name_constraints.critical))
         out.append((x509.SubjectKeyIdentifier.from_public_key(self.public_key), False))
         return out
@@ -295,9 +318,10 @@ def peer_template(
 def request_template(request: SigningRequest, terms: RequestTerms) -> Template:
     """Describe what a request asks for, on these terms.
 
-    Taken from the request: key, subject, alternative names with everything in them, name
-    constraints. Taken from the terms: lifetime, usages, whether it is an authority. All
-    other extensions of the request are dropped. The request must have been checked.
+    Taken from the request: key, subject, alternative names with everything in them, and of an
+    authority path length and name constraints. Taken from the terms: lifetime, usages, whether it
+    is an authority. All other extensions of the request are dropped. The request must have been
+    checked.
     """
     return Template(
         subject=request.subject,
@@ -306,5 +330,6 @@ def request_template(request: SigningRequest, terms: RequestTerms) -> Template:
         names=request.names_extension,
         usages=terms.usages,
         is_ca=terms.is_ca,
+        path_length=request.path_length if terms.is_ca else None,
         name_constraints=request.name_constraints,
     )

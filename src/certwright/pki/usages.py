@@ -67,14 +67,15 @@ class Usages:
         )
         return cls(bits, tuple(extended or ()))
 
-    def fitting(self, key: PublicKey) -> "Usages":
-        """Return the usages that a key of this algorithm can serve.
+    def fitting(self, key: PublicKey, *, is_ca: bool = True) -> "Usages":
+        """Return the usages that a key of this algorithm can serve, an authority's or not.
 
         Only RSA enciphers: the default usages of cert-manager ask for key encipherment,
         which RFC 5480 and RFC 8410 forbid in certificates for elliptic keys. Bits that
-        mean something only beside key agreement go where that bit is missing.
+        mean something only beside key agreement go where that bit is missing. Only authorities
+        sign certificates (RFC 5280, 4.2.1.3).
         """
-        bits = self.key
+        bits = self.key if is_ca else self.key - {"cert sign"}
         if isinstance(key, ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey):
             bits -= _ENCIPHERING
         if isinstance(key, ed25519.Ed25519PublicKey):

@@ -13,6 +13,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from certwright.issuer.conformance.cases.case import Case
+from certwright.issuer.conformance.cases.certificaterequests import CERTIFICATE_CASES
+from certwright.issuer.conformance.cases.signingrequests import SIGNING_CASES
 from certwright.pki import (
     AlternativeNames,
     Authority,
@@ -164,6 +167,9 @@ TEMPLATES: dict[str, Callable[[Any, Any, Any], x509.Certificate]] = {
         signer, key, now, AlternativeNames(),
         RequestTerms(is_ca=True, usages=parse_usages(["signing", "key encipherment", "cert sign"])),
     ),
+    "request that would sign and is no authority": lambda signer, key, now: request_certificate(
+        signer, key, now, NAMES, RequestTerms(usages=parse_usages(["signing", "cert sign"])),
+    ),
 }  # fmt: skip
 
 
@@ -197,6 +203,29 @@ def test_nothing_is_found_in_a_revocation_list(
     ]
     listed = authority.revocation_list(revoked, number=1, now=now, lifetime=DAY)
     assert lint(listed) == []
+
+
+@pytest.mark.parametrize("case", [*CERTIFICATE_CASES, *SIGNING_CASES], ids=lambda one: one.slug)
+def test_nothing_is_found_in_what_the_conformance_kit_asks_for(
+    lint: Callable[..., Any],
+    signer: Authority,
+    key_of: Callable[..., PrivateKey],
+    now: datetime,
+    case: Case,
+) -> None:
+    key = key_of(case.key.algorithm.value, case.key.size)
+    subject = parse_name(case.subject or (f"CN={case.common_name}" if case.common_name else ""))
+    usages = [*(case.usages or ("digital signature", "key encipherment"))]
+    if case.is_ca and "cert sign" not in usages:
+        usages.append("cert sign")
+    terms = RequestTerms(case.asked_lifetime, case.is_ca, parse_usages(usages))
+    certificate = request_certificate(signer, key, now, case.names, terms, subject)
+    expected = set()
+    if any(name.startswith("*.") for name in case.names.dns):
+        expected.add("pkix.invalid_domain_name_syntax")
+    if any(uri.startswith("spiffe:") for uri in case.names.uris):
+        expected.add("pkix.invalid_uri_syntax")
+    assert set(lint(certificate)) <= expected
 
 
 def test_two_findings_are_about_names_that_people_ask_for(

@@ -1,5 +1,6 @@
 from collections.abc import Callable
-from datetime import timedelta
+from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 import pytest
@@ -18,6 +19,7 @@ from certwright.pki import (
     TooLarge,
     UnsupportedKey,
     build_request,
+    certificate_violations,
     check_request,
     distinguished_name,
     parse_name,
@@ -27,7 +29,7 @@ from certwright.pki import (
 )
 from certwright.pki.errors import MalformedPem, MalformedRequest
 from certwright.pki.pem import write_block
-from certwright.pki.requests import request_violations
+from certwright.pki.requests import Template, request_template, request_violations
 
 TLS = parse_usages(["digital signature", "key encipherment", "server auth", "client auth"])
 
@@ -263,3 +265,68 @@ def test_repeated_extensions_are_refused(key_of: Callable[..., PrivateKey]) -> N
     der = b"\x30\x82" + len(body).to_bytes(2) + body
     with pytest.raises(MalformedRequest, match=r"(?i)duplicate"):
         read_request(write_block("CERTIFICATE REQUEST", der))
+
+
+def carrying(key: PrivateKey, *extensions: x509.ExtensionType) -> SigningRequest:
+    """Return a request with extensions that `build_request` does not write."""
+    builder = x509.CertificateSigningRequestBuilder().subject_name(parse_name("CN=a.example"))
+    for one in extensions:
+        builder = builder.add_extension(one, critical=True)
+    return read_request(write_request(builder.sign(cast("Any", key), hashes.SHA256())))
+
+
+@pytest.mark.parametrize("name", ["10.0.0.1", "255.255.255.255"])
+def test_an_address_is_no_dns_name(key_of: Callable[..., PrivateKey], name: str) -> None:
+    request = carrying(key_of(), x509.SubjectAlternativeName([x509.DNSName(name)]))
+    assert violations(request) == {"DnsNameMalformed": f"IP addresses are no DNS names: '{name}'"}
+
+
+def test_a_name_that_only_looks_like_an_address_is_one(key_of: Callable[..., PrivateKey]) -> None:
+    names = [x509.DNSName("10.0.0.1.example"), x509.DNSName("1.2.3")]
+    assert violations(carrying(key_of(), x509.SubjectAlternativeName(names))) == {}
+
+
+def test_name_constraints_are_for_authorities(key_of: Callable[..., PrivateKey]) -> None:
+    """RFC 5280, 4.2.1.10; cert-manager refuses such a Certificate too."""
+    constraints = x509.NameConstraints([x509.DNSName("example")], None)
+    request = carrying(key_of(), constraints)
+    assert set(violations(request)) == {"NameConstraintsMisplaced"}
+    assert violations(request, is_ca=True) == {}
+
+
+@pytest.mark.parametrize("length", [None, 0, 3])
+def test_the_path_length_of_a_request_is_kept(
+    key_of: Callable[..., PrivateKey], length: int | None
+) -> None:
+    request = carrying(key_of(), x509.BasicConstraints(ca=True, path_length=length))
+    assert request.path_length == length
+    assert request_template(request, RequestTerms(is_ca=True)).path_length == length
+
+
+def test_what_only_an_authority_may_have_is_left_out(key_of: Callable[..., PrivateKey]) -> None:
+    """RFC 5280, 4.2.1.3, 4.2.1.9 and 4.2.1.10."""
+    constraints = x509.NameConstraints([x509.DNSName("example")], None)
+    template = Template(
+        parse_name("CN=a"), key_of().public_key(), timedelta(days=1),
+        usages=parse_usages(["digital signature", "cert sign"]), path_length=3,
+        name_constraints=x509.Extension(constraints.oid, True, constraints),
+    )  # fmt: skip
+    given: dict[Any, Any] = {type(value): value for value, _ in template.extensions()}
+    assert not given[x509.KeyUsage].key_cert_sign
+    assert given[x509.BasicConstraints] == x509.BasicConstraints(ca=False, path_length=None)
+    assert x509.NameConstraints not in given
+    authority: dict[Any, Any] = {
+        type(value): value for value, _ in replace(template, is_ca=True).extensions()
+    }
+    assert authority[x509.KeyUsage].key_cert_sign
+    assert authority[x509.BasicConstraints].path_length == 3
+    assert x509.NameConstraints in authority
+
+
+def test_a_usage_that_is_for_authorities_only_is_not_missed(
+    root: Any, key_of: Callable[..., PrivateKey], now: datetime
+) -> None:
+    request = carrying(key_of(which="leaf"))
+    terms = RequestTerms(usages=parse_usages(["digital signature", "cert sign"]))
+    leaf = root.issue_request(request, terms, now)
+    assert certificate_violations(leaf, request, terms, now) == []
