@@ -119,6 +119,63 @@ async def test_notes_that_keep_changing_are_combined_after_a_few(
     assert events["attempt 3"]["count"] == 2
 
 
+def numbered(number: int) -> JsonObject:
+    metadata = {"namespace": "default", "name": f"s-{number}", "uid": f"u-{number}"}
+    return {**OBJ, "metadata": metadata}
+
+
+async def test_a_burst_about_many_objects_leaves_no_tail_of_writes(
+    world: World, recorder: Any, asked: list[Any]
+) -> None:
+    for number in range(2000):
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+    await world.rest(1)
+    assert len(asked) == 26, "a crowd, and the one that stands for the rest"
+    await world.rest(20)
+    assert asked == ["create"] * 26
+    combined = [one for one in await world.events() if one["note"].startswith("(combined")]
+    [event] = combined
+    assert event["note"] == "(combined from events about many objects) Succeeded signing"
+    assert event["series"]["count"] == 1975
+    assert event["regarding"]["name"] == "s-25"
+    assert recorder.count_dropped() == 0
+    assert recorder.idle
+
+
+async def test_after_a_burst_objects_have_their_own_events_again(
+    world: World, recorder: Any
+) -> None:
+    for number in range(100):
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+    await world.rest(5)
+    recorder.record(numbered(100), "Normal", "Issued", "Succeeded signing")
+    await world.rest(1)
+    about = [one["note"] for one in await world.events() if one["regarding"]["name"] == "s-100"]
+    assert about == ["Succeeded signing"]
+
+
+async def test_warnings_and_other_reasons_are_not_lost_in_a_crowd(
+    world: World, recorder: Any
+) -> None:
+    for number in range(100):
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+        recorder.record(numbered(number), "Warning", "Failed", "no luck")
+    recorder.record(numbered(7), "Normal", "Checked", "Succeeded checking")
+    await world.rest(5)
+    events = await world.events()
+    assert sum(one["reason"] == "Failed" for one in events) == 100
+    assert [one["note"] for one in events if one["reason"] == "Checked"] == ["Succeeded checking"]
+
+
+async def test_objects_that_come_one_by_one_are_no_crowd(world: World, recorder: Any) -> None:
+    for number in range(100):
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+        await world.rest(0.1)
+    notes = {one["note"] for one in await world.events()}
+    assert notes == {"Succeeded signing"}
+    assert len(await world.events()) == 100
+
+
 async def test_an_object_whose_name_no_event_can_have_gets_its_events(
     world: World, recorder: Any
 ) -> None:

@@ -5,6 +5,10 @@ a series, updated at most every `SERIES_SECONDS`. The note of an Event cannot be
 note is another Event; after a few of them, those that differ in their note only are combined. An
 object gets a burst of new Events and then one every few minutes. So a hot loop in a controller
 cannot flood the API server; what is held back is counted, not queued.
+
+When much happens to many objects at once, good news about them is combined too: while a crowd of
+Events with the same reason waits to be written, one Event with a series stands for the rest, so
+that a burst of work leaves no tail of writes. Warnings always stand for themselves.
 """
 
 import asyncio
@@ -15,6 +19,7 @@ from zlib import crc32
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
@@ -34,6 +39,11 @@ REFILL_SECONDS = 300.0
 SERIES_SECONDS = 10.0
 MAX_NOTES = 5
 """How many notes on the same subject get an Event of their own."""
+CROWD = 25
+"""How many Events of one kind, reason and action wait to be written before they are combined."""
+CROWD_SECONDS = 1.0
+"""For how long after the last of them further ones are combined as well."""
+MAX_CROWDS = 256
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
 """How many are remembered to recognise repetitions; each costs three quarters of a KiB."""
@@ -69,6 +79,15 @@ class _Topic(Struct, frozen=True, gc=False):
     subject: _Subject
     note: str
     """Empty for the one that combines all further notes."""
+    is_crowd: bool = False
+    """Whether it stands for other objects as well; the subject is the first of them."""
+
+
+class _Crowd(Struct, frozen=True, gc=False):
+    """The Event that many objects share, and when the last of them joined."""
+
+    topic: _Topic
+    joined: float
 
 
 class _Series(Struct, gc=False):
@@ -122,6 +141,9 @@ class EventRecorder:
         self._notes: dict[_Subject, tuple[str, ...]] = {}
         self._buckets: dict[str, float] = {}
         self._dirty: dict[_Topic, None] = {}
+        # By what Events are about apart from the object: how many wait, and what combines them.
+        self._waiting: dict[_Subject, int] = {}
+        self._crowds: dict[_Subject, _Crowd] = {}
         self._wake = asyncio.Event()
         self._serial = 0
         self._mark = crc32(controller.encode()) & 0xFFFF  # other controllers speak of it as well
@@ -146,6 +168,8 @@ class EventRecorder:
         subject = _subject(regarding, type, reason[:128], action[:128], source)
         note = shorten(redact_text(note), NOTE_BYTES) or subject.reason
         topic = self._topic(subject, note)
+        if topic not in self._series:
+            topic = self._crowd_of(subject) or topic
         now = self._clock.now()
         series = self._series.get(topic)
         if series is not None:
@@ -156,11 +180,13 @@ class EventRecorder:
             self._dropped()
             return
         else:
-            if topic.note:
+            if topic.is_crowd:
+                note = shorten(f"(combined from events about many objects) {note}", NOTE_BYTES)
+            elif topic.note:
                 self._notes[subject] = (*self._notes.get(subject, ()), note)
             else:
                 note = shorten(f"(combined from similar events) {note}", NOTE_BYTES)
-            self._series[topic] = _Series(self._name(subject, now), note, now, now)
+            self._begin(topic, _Series(self._name(subject, now), note, now, now))
             if len(self._series) > MAX_OBJECTS:
                 self._forget(next(iter(self._series)))
         self._dirty[topic] = None
@@ -217,6 +243,8 @@ class EventRecorder:
         if series is None:
             return
         fresh, series.written = not series.written, series.count
+        if fresh:
+            self._written(topic)
         series.written_at = self._clock.monotonic()
         body = self._event(topic.subject, series)
         self._writing += 1
@@ -231,7 +259,7 @@ class EventRecorder:
             # The last two: it is about something no request can name or JSON can hold.
             if isinstance(error, NotFound) and not fresh:  # expired meanwhile: a new one begins
                 name = self._name(topic.subject, series.last)
-                self._series[topic] = _Series(name, series.note, series.last, series.last)
+                self._begin(topic, _Series(name, series.note, series.last, series.last))
                 self._dirty[topic] = None
                 self._wake.set()
                 return
@@ -246,6 +274,37 @@ class EventRecorder:
         notes = self._notes.get(subject, ())
         return _Topic(subject, note if note in notes or len(notes) < self._most_notes else "")
 
+    def _crowd_of(self, subject: _Subject) -> _Topic | None:
+        """Return what combines an event with those about other objects; None if it stands alone."""
+        if subject.type != "Normal":
+            return None
+        group, now = _group(subject), self._clock.monotonic()
+        crowd = self._crowds.pop(group, None)
+        if crowd is not None and (
+            now - crowd.joined >= CROWD_SECONDS or crowd.topic not in self._series
+        ):
+            crowd = None
+        if crowd is None and self._waiting.get(group, 0) < CROWD:
+            return None
+        topic = _Topic(subject, "", is_crowd=True) if crowd is None else crowd.topic
+        self._crowds[group] = _Crowd(topic, now)
+        if len(self._crowds) > MAX_CROWDS:
+            del self._crowds[next(iter(self._crowds))]
+        return topic
+
+    def _begin(self, topic: _Topic, series: _Series) -> None:
+        """Note an Event that is to be created."""
+        self._series[topic] = series
+        group = _group(topic.subject)
+        self._waiting[group] = self._waiting.get(group, 0) + 1
+
+    def _written(self, topic: _Topic) -> None:
+        """Note that an Event waits no longer to be created."""
+        group = _group(topic.subject)
+        rest = self._waiting.pop(group, 1) - 1
+        if rest > 0:
+            self._waiting[group] = rest
+
     def _name(self, subject: _Subject, now: datetime) -> str:
         """Return a unique name; RBAC objects have names that Events cannot."""
         self._serial += 1
@@ -254,7 +313,9 @@ class EventRecorder:
         return f"{subject.kind.lower()}.{stamp}" if dns_subdomain_problems(name) else name
 
     def _forget(self, topic: _Topic) -> None:
-        self._series.pop(topic, None)
+        series = self._series.pop(topic, None)
+        if series is not None and not series.written:
+            self._written(topic)
         self._dirty.pop(topic, None)
         notes = self._notes.pop(topic.subject, ())
         if rest := tuple(note for note in notes if note != topic.note):
@@ -295,6 +356,11 @@ class EventRecorder:
             last = format_micro_time(series.last)
             event["series"] = {"count": series.count, "lastObservedTime": last}
         return event
+
+
+def _group(subject: _Subject) -> _Subject:
+    """Return what an event has in common with those about other objects."""
+    return replace(subject, namespace="", name="", uid="")
 
 
 def shorten(text: str, limit: int) -> str:
