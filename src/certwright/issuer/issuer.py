@@ -23,16 +23,23 @@ class Issuer(Generic[S]):
     """
 
     kind: str
+    """The kind of the object."""
     name: str
+    """The name of the object."""
     namespace: str
     """Empty for cluster issuers."""
     uid: str
+    """The uid of the object."""
     generation: int
+    """Grows with each change of the spec."""
     spec: S
     """As declared, with Secret references replaced by what they refer to."""
     annotations: Mapping[str, str] = field(default_factory=dict)
+    """The annotations of the object."""
     conditions: tuple[Condition, ...] = ()
+    """The conditions of the object, before this call."""
     now: datetime
+    """When this call began."""
     read_secret: Callable[[str], Awaitable[SecretData]] = field(repr=False)
     offload: Offload = field(repr=False)
 

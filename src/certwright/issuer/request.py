@@ -31,7 +31,9 @@ class Bundle:
     """
 
     chain: bytes
+    """PEM, leaf first, without the root."""
     ca: bytes = b""
+    """PEM of the authority to trust, or of several."""
     made_for: str = field(default="", repr=False, compare=False)
     """The uid of the request, set by ``request.sign_with`` only."""
     remark: str = field(default="", repr=False, compare=False)
@@ -66,24 +68,37 @@ class Request:
     """An approved request for a certificate, as the author of an issuer sees it."""
 
     kind: KindName
+    """``CertificateRequest`` or ``CertificateSigningRequest``."""
     name: str
+    """The name of the object."""
     namespace: str
     """Empty for Kubernetes' own signing requests."""
     uid: str
     """The same for every attempt: fit to be the idempotency key at an authority."""
     created: datetime
+    """When the object was created."""
     labels: Mapping[str, str] = field(default_factory=dict)
+    """The labels of the object; untrusted, as everything that its author writes."""
     annotations: Mapping[str, str] = field(default_factory=dict)
+    """The annotations of the object; those of a Certificate are copied to its requests."""
     conditions: tuple[Condition, ...] = ()
+    """The conditions of the object, approval among them."""
     issuer_kind: str
+    """The kind of the issuer that it names."""
     issuer_name: str
+    """The name of the issuer."""
     issuer_namespace: str
+    """The namespace of the issuer; empty for cluster issuers."""
     username: str = ""
     """The requester, as the API server knows them."""
     user_uid: str = ""
+    """The uid of the requester."""
     groups: tuple[str, ...] = ()
+    """The groups of the requester."""
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """What else the API server knows about the requester."""
     csr_pem: str = ""
+    """The signing request as PEM text, as it came: fit for a JSON document."""
     attempt: int = 1
     """Which attempt this is, counted since the process started."""
     state: Mapping[str, Any] = field(default_factory=dict)
@@ -123,6 +138,11 @@ class Request:
     def usages(self) -> Usages:
         """What the key may be used for."""
         return self.terms.usages
+
+    @property
+    def usage_words(self) -> tuple[str, ...]:
+        """What the key may be used for, in cert-manager's words, such as ``server auth``."""
+        return (*self.usages.key_words(), *self.usages.extended_words())
 
     @property
     def names(self) -> pki.AlternativeNames:
