@@ -19,7 +19,7 @@ from certwright.issuer.author import (
     SignFunction,
     SigningIssuer,
 )
-from certwright.issuer.declaration import Registration, check_parameters
+from certwright.issuer.declaration import AuthorDecorator, check_parameters
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.kinds import cluster_kind_of, issuer_kind
 from certwright.issuer.run.assembly import build, kebab
@@ -111,41 +111,41 @@ class IssuerApp(Generic[S]):
         def keep(given: CheckFunction[S]) -> None:
             self._author.check, self._author.every = given, every
 
-        register: Registration[CheckFunction[S]] = Registration(declaration.CHECK, keep)
+        register: AuthorDecorator[CheckFunction[S]] = AuthorDecorator(declaration.CHECK, keep)
         return register() if function is None else register(function)
 
     @property
-    def sign(self) -> Registration[SignFunction[S]]:
+    def sign(self) -> AuthorDecorator[SignFunction[S]]:
         """Register the function that returns a certificate, or raises."""
         return self._keeping(declaration.SIGN, "sign")
 
     @property
-    def ignore_request(self) -> Registration[IgnoreRequest]:
+    def ignore_request(self) -> AuthorDecorator[IgnoreRequest]:
         """Register ``(request) -> bool``: requests to leave alone."""
         return self._keeping(declaration.IGNORE_REQUEST, "ignore_request")
 
     @property
-    def ignore_issuer(self) -> Registration[IgnoreIssuer]:
+    def ignore_issuer(self) -> AuthorDecorator[IgnoreIssuer]:
         """Register ``(metadata) -> bool``: issuers to leave alone, with their requests."""
         return self._keeping(declaration.IGNORE_ISSUER, "ignore_issuer")
 
     @property
-    def classify_error(self) -> Registration[Classifier]:
+    def classify_error(self) -> AuthorDecorator[Classifier]:
         """Register what turns other exceptions into verbs; None leaves one as it is."""
         return self._keeping(declaration.CLASSIFY_ERROR, "classify_error")
 
     @property
-    def on_startup(self) -> Registration[Hook]:
+    def on_startup(self) -> AuthorDecorator[Hook]:
         """Register what each process does before it signs anything."""
-        return Registration(declaration.ON_STARTUP, self._author.startup.append)
+        return AuthorDecorator(declaration.ON_STARTUP, self._author.startup.append)
 
     @property
-    def on_shutdown(self) -> Registration[Hook]:
+    def on_shutdown(self) -> AuthorDecorator[Hook]:
         """Register what each process does when it has signed everything."""
-        return Registration(declaration.ON_SHUTDOWN, self._author.shutdown.append)
+        return AuthorDecorator(declaration.ON_SHUTDOWN, self._author.shutdown.append)
 
-    def _keeping(self, signature: declaration.Signature, name: str) -> Registration[Any]:
-        return Registration(signature, partial(setattr, self._author, name))
+    def _keeping(self, signature: declaration.Signature, name: str) -> AuthorDecorator[Any]:
+        return AuthorDecorator(signature, partial(setattr, self._author, name))
 
     @overload
     def issuer(self, cls: type[C], /) -> type[C]: ...

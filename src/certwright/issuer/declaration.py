@@ -49,7 +49,7 @@ class Signature:
         return f"write\n\n    {self.decorator}\n    {self.line}\n"
 
 
-class Registration(Generic[F]):
+class AuthorDecorator(Generic[F]):
     """A decorator of an app, with and without parentheses."""
 
     def __init__(self, signature: Signature, register: Callable[[F], None]) -> None:

@@ -33,7 +33,7 @@ _INSTALLED = tuple(
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class AuthorFault:
     """One exception of an author's code, without the values of Secrets."""
 
     type: str
@@ -49,11 +49,13 @@ class Fault:
         return self.lines[-1] if self.lines else ""
 
 
-def fault_of(error: BaseException, function: Callable[..., Any] | None, spec: object) -> Fault:
+def fault_of(
+    error: BaseException, function: Callable[..., Any] | None, spec: object
+) -> AuthorFault:
     """Describe what a function of an author raised; *spec* says which values are secret."""
     chain = list(_chain(error))
     lines = next((found for one in chain if (found := _own_lines(one, function))), [])
-    return Fault(
+    return AuthorFault(
         type(error).__name__,
         redact_spec(text_of(error, names_types=False), spec),
         tuple(redact_spec(_named(one), spec) for one in chain[1 : MAX_CAUSES + 1]),
@@ -127,7 +129,7 @@ class FaultLog:
         self._known: dict[tuple[str, ...], _Known] = {}
         self._messages: dict[tuple[str, ...], set[str]] = {}
 
-    def repeats(self, function: str, issuer: str, fault: Fault, now: float) -> int | None:
+    def repeats(self, function: str, issuer: str, fault: AuthorFault, now: float) -> int | None:
         """Count a fault; return how often it was held back since it was told, None to be silent.
 
         *now* is by the monotonic clock. Messages that differ each time, because they hold a number

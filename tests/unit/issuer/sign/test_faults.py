@@ -12,7 +12,7 @@ from certwright.issuer.sign.faults import (
     MAX_FAULTS,
     MAX_MESSAGES,
     REMIND_SECONDS,
-    Fault,
+    AuthorFault,
     FaultLog,
     fault_of,
 )
@@ -38,7 +38,7 @@ def sign(text: str) -> None:
         raise LookupError(f"no answer to {SPEC.token!s}") from error
 
 
-def raised_by(function: Any, *arguments: Any) -> Fault:
+def raised_by(function: Any, *arguments: Any) -> AuthorFault:
     with pytest.raises(BaseException) as caught:  # noqa: PT011 - whatever it is
         function(*arguments)
     return fault_of(caught.value, function, SPEC)
@@ -112,10 +112,10 @@ def test_the_frames_of_this_library_are_cut() -> None:
     assert fault.place.endswith('in refuse: parse_name("no name")'), fault.lines
 
 
-FAULT = Fault("ValueError", "no luck", (), ("issuer.py:3 in sign: raise ValueError",))
+FAULT = AuthorFault("ValueError", "no luck", (), ("issuer.py:3 in sign: raise ValueError",))
 
 
-def told(log: FaultLog, *times: float, fault: Fault = FAULT) -> list[int | None]:
+def told(log: FaultLog, *times: float, fault: AuthorFault = FAULT) -> list[int | None]:
     return [log.repeats("sign", "DemoIssuer/a/b", fault, now) for now in times]
 
 
@@ -128,14 +128,14 @@ def test_a_cause_is_told_once_and_again_by_the_hour() -> None:
 def test_other_causes_functions_and_issuers_are_told_on_their_own() -> None:
     log = FaultLog()
     told(log, 0)
-    assert told(log, 1, fault=Fault("KeyError", "no luck")) == [0]
+    assert told(log, 1, fault=AuthorFault("KeyError", "no luck")) == [0]
     assert log.repeats("check", "DemoIssuer/a/b", FAULT, 2) == 0
     assert log.repeats("sign", "DemoIssuer/a/c", FAULT, 3) == 0
 
 
 def test_messages_that_differ_each_time_count_as_one_after_a_few() -> None:
     log = FaultLog()
-    faults = [Fault("ValueError", f"order {n}", (), FAULT.lines) for n in range(100)]
+    faults = [AuthorFault("ValueError", f"order {n}", (), FAULT.lines) for n in range(100)]
     shown = [log.repeats("sign", "x", fault, 0) for fault in faults]
     assert [one for one in shown if one is not None] == [0] * (MAX_MESSAGES + 1)
 
