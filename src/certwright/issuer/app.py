@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from typing import Any, Generic, TypeVar, Unpack, overload
 
 from certwright.issuer import declaration
@@ -222,9 +222,11 @@ def _subclass_of_issuer(cls: Any) -> Any:
 def _method(sign: Callable[..., Any]) -> Callable[[Any, Any], Any]:
     """Return a class's ``sign`` with its arguments in the order of a function's."""
 
+    @wraps(sign)  # where the author's code is, is told by its module
     def swapped(request: Any, issuer: Any) -> Any:
         return sign(issuer, request)
 
+    @wraps(sign)
     async def swapped_async(request: Any, issuer: Any) -> Any:
         return await sign(issuer, request)
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "reference" / "issuer.md"
 SOURCES = ROOT / "src" / "certwright" / "issuer"
 HIDDEN = {"group", "field_manager", "compatibility", "read_terms", "read_secret", "offload"}
-HIDDEN |= {"made_for", "remark"}
+HIDDEN |= {"made_for", "remark", "repaired"}
 KIND_PARAMETERS = {
     "group": "The API group of the kinds, a domain of yours.",
     "kind": "The namespaced kind.",

@@ -5,7 +5,6 @@ each cause. An issuer that fails does so for every request and at every attempt,
 counted, and told by the hour.
 """
 
-import sys
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterator
@@ -27,9 +26,8 @@ REMIND_SECONDS = 3600.0
 """After how long a cause that goes on is logged once more, with the number of its repeats."""
 
 _LIBRARY, _SHIPPED = "certwright", "certwright.issuers"
-_INSTALLED = tuple(
-    {f"{Path(sysconfig.get_path(name)).resolve()}/" for name in ("stdlib", "purelib", "platlib")}
-)
+_PLACES = [Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")]
+_INSTALLED = tuple({f"{place}/" for one in _PLACES for place in (one, one.resolve())})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,7 @@ def _is_authors(frame: FrameType, package: str) -> bool:
     if package and _is_in(module, package.partition(".")[0]):
         return True
     file = frame.f_code.co_filename
-    return not file.startswith((*_INSTALLED, "<frozen", sys.prefix + "/lib"))
+    return not file.startswith((*_INSTALLED, "<frozen"))
 
 
 def _is_in(module: str, package: str) -> bool:
