@@ -211,8 +211,8 @@ def _subclass_of_issuer(cls: Any) -> Any:
             f"{cls!r} must be a subclass of certwright.issuer.Issuer: write\n\n    @app.issuer\n"
             f"    class {getattr(cls, '__name__', 'Mine')}(Issuer[Spec]):\n"
         )
-    for signature in (declaration.CHECK_METHOD, declaration.SIGN_METHOD):
-        name = signature.line.split("(")[0].rpartition(" ")[2]
+    methods = {"check": declaration.CHECK_METHOD, "sign": declaration.SIGN_METHOD}
+    for name, signature in methods.items():
         if not hasattr(cls, name):
             raise TypeError(f"{cls.__name__} has no method {name}: write\n\n    {signature.line}\n")
         signature.check(getattr(cls, name))
