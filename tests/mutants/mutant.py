@@ -7,9 +7,9 @@ from pathlib import Path
 import yaml
 
 FOLDER = Path(__file__).parent
-SCENARIOS = {"MR": 104, "CMD": 82, "CM": 64, "DS": 66}
+SCENARIOS = {"MR": 104, "CMD": 82, "CM": 64, "DS": 66, "ISS": 102}
 """How many scenarios each spec with mutants has."""
-COMPLETE = {"MR"}
+COMPLETE = {"MR", "ISS"}
 """Specs of which each scenario is claimed; of the others, each that is claimed has a mutant."""
 
 
