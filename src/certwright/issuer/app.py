@@ -93,7 +93,7 @@ class IssuerApp(Generic[S]):
 
     @overload
     def check(
-        self, *, every: timedelta = RECHECK
+        self, /, *, every: timedelta = RECHECK
     ) -> Callable[[CheckFunction[S]], CheckFunction[S]]: ...
 
     def check(
@@ -151,7 +151,7 @@ class IssuerApp(Generic[S]):
     def issuer(self, cls: type[C], /) -> type[C]: ...
 
     @overload
-    def issuer(self) -> Callable[[type[C]], type[C]]: ...
+    def issuer(self, /) -> Callable[[type[C]], type[C]]: ...
 
     def issuer(self, cls: type[C] | None = None, /) -> type[C] | Callable[[type[C]], type[C]]:
         """Register a subclass of `Issuer` that has both as methods."""

@@ -24,8 +24,10 @@ KIND_PARAMETERS = {
     "cluster": "Whether there is a cluster kind.",
     "cluster_kind": "Its name; DemoClusterIssuer for a DemoIssuer if not given.",
 }
-HOOKS = ("check", "sign", "issuer", "ignore_request", "ignore_issuer", "classify_error")
-HOOKS += ("on_startup", "on_shutdown")
+HOOKS = (
+    *("check", "sign", "issuer", "ignore_request", "ignore_issuer", "classify_error"),
+    *("on_startup", "on_shutdown"),
+)
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ from certwright.cli.up.samples import apply_samples
 from certwright.cli.up.state import SavedState, StateFolder, passing_folder, state_folder
 from certwright.client import Client, connect, load_config, until_served
 from certwright.clock import SYSTEM
-from certwright.kube import ApiError, JsonObject, Resource, crd_manifest, resource_of
+from certwright.kube import ApiError, JsonObject, Object, Resource, crd_manifest, resource_of
 from certwright.kube.kinds import (
     ConfigMap,
     DaemonSet,
@@ -145,7 +145,7 @@ async def _up(options: UpOptions, controllers: list[Declared], samples: list[Jso
         client = await stack.enter_async_context(connect(kubeconfig=kubeconfig))
         # Requests for certificates are served in any case: other issuers may run beside this.
         ours = [kind for demo in demos for kind in demo.kinds]
-        kinds = [*custom_kinds(controllers), CertificateRequest, *ours]
+        kinds: list[type[Object]] = [*custom_kinds(controllers), CertificateRequest, *ours]
         for kind in dict.fromkeys(kinds):
             await install(client, crd_manifest(kind))
         for manifest in [manifest for demo in demos for manifest in demo.grants]:

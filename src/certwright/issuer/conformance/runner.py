@@ -17,7 +17,8 @@ from certwright.issuer.conformance.requester import RequestDeleted, Requester
 from certwright.issuer.conformance.results import CaseResult, ConformanceReport
 from certwright.issuer.conformance.undertest import IssuerUnderTest
 from certwright.issuer.conformance.violations import answer_violations
-from certwright.kube import ApiError
+from certwright.kube import ApiError, JsonObject, find_condition
+from certwright.kube.conditions import conditions_of
 from certwright.pki import Violation
 
 Item: TypeAlias = Case | Behaviour
@@ -87,6 +88,13 @@ async def run(
     return ConformanceReport(str(subject), results, subject.unsupported)
 
 
+def _refuse_annotations(answer: JsonObject) -> None:
+    """Raise `NotApplicable` if an issuer grants nothing to annotations: that is its right."""
+    failed = find_condition(conditions_of(answer), "Failed")
+    if failed is not None and failed.reason == "AnnotationNotAllowed":
+        raise NotApplicable(f"the issuer grants it to no annotation: {failed.message}")
+
+
 async def _judge(requester: Requester, item: Item) -> tuple[list[Violation], list[Violation]]:
     """Test one item; return its violations, and what the issuer repaired."""
     if isinstance(item, Behaviour):
@@ -95,6 +103,7 @@ async def _judge(requester: Requester, item: Item) -> tuple[list[Violation], lis
     async with requester.make(item) as made:
         await requester.approve(made)
         answer = await requester.answer(made)
+        _refuse_annotations(answer)
         now = subject.clock.now()
         violations = [
             *answer_violations(made.asked, answer, subject.unsupported, now),

@@ -119,8 +119,8 @@ def test_a_role_for_those_who_may_name_namespaced_issuers(printed: Callable[...,
     assert "labels" not in role["metadata"], "no other role takes it in"
     bound = {one["roleRef"]["name"] for (kind, _), one in found.items() if kind.endswith("Binding")}
     assert "demo-issuer-reference" not in bound, "who may is for the owner of a namespace to say"
-    for options in ({}, {"namespaced_csrs": True, "namespaced": False}):
-        assert ("ClusterRole", "demo-issuer-reference") not in printed(app(**options), "rbac")
+    for other in (app(), app(namespaced_csrs=True, namespaced=False)):
+        assert ("ClusterRole", "demo-issuer-reference") not in printed(other, "rbac")
 
 
 def test_less_for_those_who_do_less(printed: Callable[..., Any]) -> None:

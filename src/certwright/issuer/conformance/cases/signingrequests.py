@@ -70,7 +70,7 @@ SIGNING_CASES: Final[tuple[Case, ...]] = (
     _case(
         "a lifetime by annotation and by seconds",
         names=_DNS,
-        lifetime=timedelta(hours=896),
+        lifetime=timedelta(minutes=30),
         expiration_seconds=3333,
     ),
     _case(
