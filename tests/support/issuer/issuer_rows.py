@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from certwright.issuer.author import Author
 from certwright.issuer.check.reader import IssuerRecord, read_issuer
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.request import Bundle
@@ -16,6 +17,7 @@ from certwright.issuer.requests.kind import NotOurs, RequestKind, StoredRequest
 from certwright.issuer.requests.signingrequest import SigningRequestKind
 from certwright.issuer.settings import IssuerSettings
 from certwright.issuer.sign.result import SignResult, SignStatus, classify
+from certwright.issuer.sign.sign import error_rules
 from certwright.issuer.sign.window import is_window_open
 from certwright.issuer.status import Phase, Requeue, StatusUpdate, issuer_outdated
 from certwright.kube import JsonObject, Key, Resource, format_time
@@ -149,7 +151,10 @@ class Reconciler:
         else:
             is_open = is_window_open(stored.created, MAX_RETRY, T2)
             result = classify(
-                sign, is_window_open=is_open, forbidden_conditions=self.kind.forbidden_conditions
+                sign,
+                is_window_open=is_open,
+                forbidden_conditions=self.kind.forbidden_conditions,
+                rules=error_rules(Author(), self.kind.settings),
             )
         if result.status is SignStatus.ISSUER_ERROR:
             return self.kind.wait(stored, issuer_outdated(), T2)

@@ -8,9 +8,11 @@ import msgspec
 import pytest
 from tests.support.issuer.issuer_rows import FIELD_OWNER, T1, T2, at, condition
 
+from certwright.issuer.author import Author
 from certwright.issuer.check.status import IssuerStatusWriter, IssuerStep, issuer_step
 from certwright.issuer.settings import IssuerSettings
 from certwright.issuer.sign.result import CheckFailure, check_failure
+from certwright.issuer.sign.sign import error_rules
 from certwright.issuer.status import Requeue
 from certwright.issuer.verbs import Permanent
 from certwright.kube import Condition
@@ -131,7 +133,8 @@ def test_upstream(row: Row) -> None:
             update = writer.checked(conditions, row.generation, row.reported, T2)
         case IssuerStep.CHECK:
             assert row.check != "not called"
-            failure = check_failure(row.check) if row.check else None
+            rules = error_rules(Author(), settings)
+            failure = check_failure(row.check, rules) if row.check else None
             update = writer.checked(conditions, row.generation, failure, T2)
     assert update.status == {"conditions": [row.after]}
     event = update.event

@@ -62,7 +62,7 @@ class TwoIntermediates(Bare):
         for name in ("upper", "lower"):
             key = pki.generate_key(pki.KeySpec())
             signer = pki.create_intermediate(
-                signer, pki.distinguished_name(name), key, 365 * DAY, now
+                signer, pki.distinguished_name(name), key, 1825 * DAY, now
             )
         leaf = signer.issue(self.template(asked, terms), now)
         return signer.write_chain(leaf), pki.write_certificates(root.certificate)

@@ -159,6 +159,11 @@ def test_an_authority_may_sign_certificates_whether_listed_or_not(suite: Suite) 
 
 def test_others_must_not_sign_certificates() -> None:
     asked = asked_for("CertificateSigningRequest")
-    leaf = issued(asked, usages=pki.parse_usages(["digital signature", "cert sign"]))
+    signing = pki.parse_usages(["digital signature", "cert sign"]).key_usage()
+
+    def sign_others(one: x509.Extension[Any]) -> tuple[x509.ExtensionType, bool]:
+        return signing if isinstance(one.value, x509.KeyUsage) else one.value, one.critical
+
+    leaf = rebuilt(issued(asked), sign_others)
     found = pki.certificate_violations(leaf, asked.request, fair_terms(asked, leaf), NOW)
     assert [one.name for one in found] == ["ExtraUsage"]

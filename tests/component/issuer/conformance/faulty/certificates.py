@@ -4,8 +4,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from cryptography.x509 import Certificate
-from tests.component.issuer.conformance.bare import Bare, new_root
+from cryptography.x509 import Certificate, Extension, ExtensionType, KeyUsage
+from tests.component.issuer.conformance.bare import Bare, new_root, resigned
 from tests.component.issuer.conformance.faulty.fault import fault
 
 from certwright import pki
@@ -258,9 +258,16 @@ class OneUsageMore(Wrong):
 
 
 @fault("ExtraUsage")
-class SignsCertificatesWithoutBeingAsked(Wrong):
-    def wrong(self, made: Template) -> Template:
-        return replace(made, usages=pki.parse_usages([*made.usages.key, "cert sign"]))
+class SignsCertificatesWithoutBeingAsked(Bare):
+    def leaf(
+        self, authority: Authority, asked: SigningRequest, terms: RequestTerms, now: datetime
+    ) -> Certificate:
+        usage = pki.parse_usages([*terms.usages.key, "cert sign"]).key_usage()
+
+        def widened(one: Extension[Any]) -> tuple[ExtensionType, bool]:
+            return usage if isinstance(one.value, KeyUsage) else one.value, one.critical
+
+        return resigned(authority, super().leaf(authority, asked, terms, now), widened)
 
 
 @fault("MissingUsage", "four usages")
