@@ -36,7 +36,7 @@ class WithIntermediate(Bare):
         self, asked: SigningRequest, terms: RequestTerms, now: datetime
     ) -> tuple[bytes, bytes]:
         root = self.root(now)
-        between = pki.create_intermediate(root, self.name, self.key, 365 * DAY, now)
+        between = pki.create_intermediate(root, self.name, self.key, 1825 * DAY, now)
         leaf = between.issue(self.template(asked, terms), now)
         chain, authority = self.handed(leaf, between.certificate, root, now)
         return pki.write_certificates(*chain), pki.write_certificates(*authority)
