@@ -103,6 +103,24 @@ def test_why_it_is_to_restart_and_has_not(cli: Cli, ask: Ask, shop: None) -> Non
         assert value not in done.out + json.dumps(found)
 
 
+def test_why_shows_what_the_secrets_store_driver_mounts(cli: Cli, ask: Ask) -> None:
+    attributes = {"secretProviderClass": "vault"}
+    csi = {"driver": "secrets-store.csi.k8s.io", "volumeAttributes": attributes}
+    pod = {**pod_spec([]), "volumes": [{"name": "v", "csi": csi}]}
+    web = workload_object("web", pod, annotations={RESTART: "true"})
+
+    async def question(client: Client) -> None:
+        web["metadata"]["namespace"] = "default"
+        await client.create(web)
+
+    ask(question)
+    done = cli("rollout", "why", "deployment/web")
+    assert "  SecretProviderClass default/vault" in done.out
+    assert done.code == 0
+    done = cli("rollout", "plan", "secretproviderclass/vault")
+    assert done.code == 0
+
+
 def test_why_of_one_that_does_not_ask(cli: Cli, shop: None) -> None:
     done = cli("rollout", "why", "deployment/other", "--dialects", "certwright,reloader")
     assert done.out.splitlines() == [

@@ -46,8 +46,8 @@ from certwright.operators.rollout.carefresh.operator import ca_refresh
 from certwright.operators.rollout.dialects import choice
 from certwright.operators.rollout.dialects.redhat import RedhatDialect
 from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
-from certwright.operators.rollout.operator import rollout_operator, served_kinds
-from certwright.operators.rollout.workload import WorkloadKind
+from certwright.operators.rollout.operator import rollout_operator, served_kinds, served_sources
+from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind, WorkloadKind
 from certwright.runtime import Declared
 
 LEASE: Final = "certwright-manager"
@@ -73,7 +73,8 @@ def run_manager(options: ManagerOptions) -> None:
     async def more(client: Client, own_namespace: str) -> Sequence[Declared]:
         restarts = options.pod_refresher or ROLLOUT in options.operators
         kinds = await served_kinds(client) if restarts else BUILT_IN
-        found = [*refreshers(options, kinds), *discovery_services(options)]
+        sources = await served_sources(client) if restarts else BUILT_IN_SOURCES
+        found = [*refreshers(options, kinds, sources), *discovery_services(options)]
         if not INSTALLERS & set(options.operators):
             return found
         namespace = options.bundles_namespace or own_namespace or "default"
@@ -120,7 +121,9 @@ def _switches(operators: Sequence[str]) -> dict[str, Any]:
 
 
 def refreshers(
-    options: ManagerOptions, kinds: tuple[WorkloadKind, ...] = BUILT_IN
+    options: ManagerOptions,
+    kinds: tuple[WorkloadKind, ...] = BUILT_IN,
+    sources: frozenset[SourceKind] = BUILT_IN_SOURCES,
 ) -> Iterator[Declared]:
     """Yield what restarts workloads, and what has certificates issued anew, if they are asked for.
 
@@ -129,7 +132,7 @@ def refreshers(
     if ROLLOUT in options.operators:
         dialects = choice.dialects_of(options.dialects)
         watched = choice.kinds_of(options.dialects, kinds)
-        yield rollout_operator(RolloutSettings(dialects=dialects, kinds=watched))
+        yield rollout_operator(RolloutSettings(dialects=dialects, kinds=watched, sources=sources))
     elif options.pod_refresher:
         yield rollout_operator(RolloutSettings(dialects=[RedhatDialect()], kinds=kinds))
     if CA_REFRESH in options.operators:

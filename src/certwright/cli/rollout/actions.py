@@ -38,6 +38,8 @@ _SOURCES: Final = {
     "secret": SourceKind.SECRET, "secrets": SourceKind.SECRET,
     "configmap": SourceKind.CONFIG_MAP, "configmaps": SourceKind.CONFIG_MAP,
     "cm": SourceKind.CONFIG_MAP,
+    "secretproviderclass": SourceKind.PROVIDER_CLASS,
+    "secretproviderclasses": SourceKind.PROVIDER_CLASS,
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from certwright.operators.rollout.dialects.reloaderoptions import (
     parse_selector,
 )
 from certwright.operators.rollout.engine.settings import DEFAULT_HOME
-from certwright.operators.rollout.workload import SourceKind, WorkloadKind
+from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind, WorkloadKind
 
 _DESCRIPTION: Final = """\
 Restart workloads when the Secrets and ConfigMaps that their pods consume have
@@ -44,8 +44,6 @@ _NO_EFFECT: Final = {
     "enable_pprof": "--enable-pprof has no effect; --dump writes the internal state on SIGUSR1",
     "sync_after_restart": "--sync-after-restart has no effect: what changed while no process ran is"
     " always noticed",
-    "enable_csi_integration": "--enable-csi-integration has no effect: Secrets that the driver"
-    " keeps count like others",
 }
 _LEVELS: Final = {
     "trace": "debug", "debug": "debug", "info": "info", "warning": "info", "warn": "info",
@@ -135,7 +133,7 @@ def _reloader(typed: Mapping[str, Any]) -> ReloaderOptions:
         auto_reload_all=typed["auto_reload_all"],
         on_create=typed["reload_on_create"],
         on_delete=typed["reload_on_delete"],
-        sources=frozenset(SourceKind) - ignored,
+        sources=_counting(typed) - ignored,
         ignored_workloads=frozenset(workloads),
         argo_rollouts=typed["is_argo_rollouts"],
         ignored_namespaces=frozenset(_listed(typed["namespaces_to_ignore"])),
@@ -143,6 +141,11 @@ def _reloader(typed: Mapping[str, Any]) -> ReloaderOptions:
         namespace_selector=namespaces,
         source_conditions=conditions,
     )
+
+
+def _counting(typed: Mapping[str, Any]) -> frozenset[SourceKind]:
+    csi = frozenset({SourceKind.PROVIDER_CLASS} if typed["enable_csi_integration"] else ())
+    return BUILT_IN_SOURCES | csi
 
 
 def _keys(typed: Mapping[str, Any]) -> ReloaderKeys:
@@ -155,10 +158,12 @@ def _keys(typed: Mapping[str, Any]) -> ReloaderKeys:
         match=typed["search_match_annotation"] or keys.match,
         ignore=typed["ignore_annotation"] or keys.ignore,
         typed_auto={
+            **keys.typed_auto,
             secret: typed["secret_auto_annotation"] or keys.typed_auto[secret],
             config_map: typed["configmap_auto_annotation"] or keys.typed_auto[config_map],
         },
         named={
+            **keys.named,
             secret: typed["secret_annotation"] or keys.named[secret],
             config_map: typed["configmap_annotation"] or keys.named[config_map],
         },
@@ -315,7 +320,7 @@ _SWITCHES: Final = {
     "--ignore-configmaps": "As --resources-to-ignore configmaps.",
     "--sync-after-restart": "Accepted; no effect: what changed meanwhile is always noticed.",
     "--enable-pprof": "Accepted; no effect.",
-    "--enable-csi-integration": "Accepted; no effect.",
+    "--enable-csi-integration": "Count what the Secrets Store CSI driver mounts.",
 }
 _LISTS: Final = {
     "--resources-to-ignore": ("KIND", "secrets or configmaps."),

@@ -19,8 +19,8 @@ from certwright.operators.rollout.engine.settings import (
     DEFAULT_QUIET,
     RolloutSettings,
 )
-from certwright.operators.rollout.operator import rollout_operator, served_kinds
-from certwright.operators.rollout.workload import WorkloadKind
+from certwright.operators.rollout.operator import rollout_operator, served_kinds, served_sources
+from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind, WorkloadKind
 from certwright.runtime import Declared
 
 LEASE: Final = "certwright-rollout"
@@ -33,19 +33,23 @@ def run_rollout(options: RolloutOptions) -> None:
     async def more(client: Client, _own_namespace: str) -> Sequence[Declared]:
         for note in options.notes:
             _log.warning(note)
-        return [rollout_operator(settings_of(options, await served_kinds(client)))]
+        kinds, sources = await served_kinds(client), await served_sources(client)
+        return [rollout_operator(settings_of(options, kinds, sources))]
 
     as_json = True if options.log_format == "json" else None
     run_configured(configuration_of(options, os.environ), as_json, options.dump, more)
 
 
 def settings_of(
-    options: RolloutOptions, kinds: tuple[WorkloadKind, ...] = BUILT_IN
+    options: RolloutOptions,
+    kinds: tuple[WorkloadKind, ...] = BUILT_IN,
+    sources: frozenset[SourceKind] = BUILT_IN_SOURCES,
 ) -> RolloutSettings:
     """Return the settings that the command line asks for, for a cluster that has these kinds."""
     return RolloutSettings(
         dialects=dialects_of(options.dialects, options.reloader),
         kinds=kinds_of(options.dialects, kinds, options.reloader),
+        sources=sources,
         namespace=options.namespace,
         home=options.home,
         quiet=DEFAULT_QUIET if options.quiet is None else options.quiet,

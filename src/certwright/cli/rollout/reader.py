@@ -23,6 +23,11 @@ from certwright.operators.rollout.decision.restraint import (
 )
 from certwright.operators.rollout.engine.contents import contents_of
 from certwright.operators.rollout.engine.keysecret import read_key
+from certwright.operators.rollout.engine.providerclasses import (
+    POD_STATUS,
+    class_contents,
+    class_names,
+)
 from certwright.operators.rollout.engine.registry import gave_up, last_restart
 from certwright.operators.rollout.engine.settings import DEFAULT_HOME
 from certwright.operators.rollout.engine.sources import SOURCE_RESOURCES
@@ -171,8 +176,7 @@ class WorkloadReader:
         if ref not in self._sources:
             key = await self._digest_key() or DigestKey(bytes(32))
             try:
-                obj = await self.client.get(SOURCE_RESOURCES[ref.kind], ref.key)
-                self._sources[ref] = contents_of(ref, obj, key)
+                self._sources[ref] = await self._read(ref, key)
             except NotFound:
                 self._sources[ref] = None
             except ApiError as error:
@@ -180,7 +184,16 @@ class WorkloadReader:
                 self._sources[ref] = None
         return self._sources[ref]
 
+    async def _read(self, ref: SourceRef, key: DigestKey) -> SourceContents | None:
+        if ref.kind is SourceKind.PROVIDER_CLASS:
+            found = await self.client.list(POD_STATUS, ref.namespace)
+            return class_contents(ref, found.items, key)
+        return contents_of(ref, await self.client.get(SOURCE_RESOURCES[ref.kind], ref.key), key)
+
     async def _names(self, kind: SourceKind, namespace: str) -> Iterable[SourceRef]:
+        if kind is SourceKind.PROVIDER_CLASS:
+            statuses = await self.client.list(POD_STATUS, namespace)
+            return [SourceRef(kind, namespace, name) for name in class_names(statuses.items)]
         found = await self.client.list(SOURCE_RESOURCES[kind], namespace)
         return [SourceRef(kind, namespace, one["metadata"]["name"]) for one in found.items]
 

@@ -17,12 +17,19 @@ from certwright.operators.rollout.engine.consumers import CONSUMED, Consumers
 from certwright.operators.rollout.engine.controller import RolloutController
 from certwright.operators.rollout.engine.keysecret import KeySecret
 from certwright.operators.rollout.engine.metrics import RolloutMetrics
+from certwright.operators.rollout.engine.providerclasses import POD_STATUS
 from certwright.operators.rollout.engine.registry import RestartRegistry
 from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
 from certwright.operators.rollout.engine.sources import SOURCE_RESOURCES, SourceStores
 from certwright.operators.rollout.engine.surroundings import RolloutSurroundings
 from certwright.operators.rollout.engine.views import ARGO_ROLLOUT, RESOURCES, ReducedWorkload
-from certwright.operators.rollout.workload import SourceKind, SourceRef, WorkloadKind, WorkloadRef
+from certwright.operators.rollout.workload import (
+    BUILT_IN_SOURCES,
+    SourceKind,
+    SourceRef,
+    WorkloadKind,
+    WorkloadRef,
+)
 from certwright.runtime import (
     Backoff,
     Cache,
@@ -67,6 +74,15 @@ async def served_kinds(client: Client) -> tuple[WorkloadKind, ...]:
     except NotFound:
         return BUILT_IN
     return (*BUILT_IN, WorkloadKind.ROLLOUT)
+
+
+async def served_sources(client: Client) -> frozenset[SourceKind]:
+    """Return the kinds of sources that a cluster has: the built-in ones, and of the CSI driver."""
+    try:
+        await client.discovery.resource_for(POD_STATUS.gvk)
+    except NotFound:
+        return BUILT_IN_SOURCES
+    return frozenset(SourceKind)
 
 
 class _Process:
@@ -147,7 +163,8 @@ class _Process:
                 wanted = frozenset[SourceKind]().union(
                     *(dialect.sources for dialect in self._settings.dialects)
                 )
-                await self.sources.open(wanted, self._consumers.all_consumed())
+                served = wanted & self._settings.sources
+                await self.sources.open(served, self._consumers.all_consumed())
             for key in _NO_KEYS:
                 yield key
 
@@ -172,7 +189,7 @@ def rules(settings: RolloutSettings) -> Iterator[PolicyRule]:
     """Yield what the operator may do besides reading and patching workloads."""
     for kind in sorted(SourceKind):
         if any(kind in dialect.sources for dialect in settings.dialects):
-            yield allow(SOURCE_RESOURCES[kind], "get", "list", "watch")
+            yield allow(SOURCE_RESOURCES.get(kind, POD_STATUS), "get", "list", "watch")
     yield allow(Secret, "get", "list", "watch", "create")
     yield PolicyRule(Secret.group, Secret.plural, ("delete",), (settings.home.name,))
     yield allow(Namespace, "get", "list", "watch")

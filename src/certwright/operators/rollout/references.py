@@ -1,5 +1,7 @@
 """Which Secrets and ConfigMaps a pod template consumes, and which keys of them.
 
+What volumes of the Secrets Store CSI driver hold counts by their SecretProviderClass.
+
 Volumes count whether or not a container mounts them; of one that is mounted by ``subPath`` only,
 the keys at these paths. Environment variables count in containers, init containers and sidecars.
 Secrets to pull images are consumed by the kubelet, not by pods, and do not count.
@@ -13,6 +15,7 @@ from certwright.kube import JsonObject
 from certwright.operators.rollout.workload import SourceKind, SourceRef, SourceUse, UsePath
 
 CONTAINER_LISTS: Final = ("containers", "initContainers")
+CSI_DRIVER: Final = "secrets-store.csi.k8s.io"
 _ONLY: Final = {path: frozenset({path}) for path in UsePath}
 
 
@@ -85,6 +88,10 @@ def _volume_sources(
     if "projected" in volume:
         for source in maps(at(volume, "projected", "sources")):
             yield from _members(source, "name")
+    if at(volume, "csi", "driver") == CSI_DRIVER and (
+        name := text(at(volume, "csi", "volumeAttributes", "secretProviderClass"))
+    ):
+        yield SourceKind.PROVIDER_CLASS, name, None, False
 
 
 def _members(
@@ -105,9 +112,10 @@ def _members(
 def _mounted_keys(volume: JsonObject, sub_paths: frozenset[str]) -> frozenset[str] | None:
     """Return the keys of a volume without items at these paths.
 
-    Of a projected volume any source may hold any of them, so all keys count.
+    Of a projected volume any source may hold any of them, so all keys count; and the objects of a
+    SecretProviderClass are not named like the files they become.
     """
-    return None if "projected" in volume else sub_paths
+    return None if "projected" in volume or "csi" in volume else sub_paths
 
 
 def _mounts(pod_spec: Any) -> dict[str, _Mounts]:

@@ -1,8 +1,8 @@
 """Workloads and what their pods consume, as values.
 
 `read_workload` in `engine.views` makes a `Workload` from an object of the API; dialects and
-decisions read it. A source is a Secret or a ConfigMap. A use says which keys of a source the
-pods consume.
+decisions read it. A source is a Secret, a ConfigMap, or what pods mount by a SecretProviderClass.
+A use says which keys of a source the pods consume.
 """
 
 from collections.abc import Mapping
@@ -19,10 +19,16 @@ class SourceKind(StrEnum):
 
     SECRET = "Secret"  # noqa: S105 - a kind
     CONFIG_MAP = "ConfigMap"
+    PROVIDER_CLASS = "SecretProviderClass"
+    """Of the Secrets Store CSI driver, which fetches contents from elsewhere."""
+
+
+BUILT_IN_SOURCES = frozenset({SourceKind.SECRET, SourceKind.CONFIG_MAP})
+"""Those that every cluster has."""
 
 
 class SourceRef(NamedTuple):
-    """A Secret or a ConfigMap that a workload consumes."""
+    """A source that a workload consumes."""
 
     kind: SourceKind
     namespace: str

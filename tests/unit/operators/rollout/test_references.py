@@ -108,3 +108,13 @@ def test_secrets_to_pull_images_do_not_count() -> None:
 )  # fmt: skip
 def test_templates_of_wrong_shapes_consume_nothing(spec: Any) -> None:
     assert uses_of("ns", spec) == ()
+
+
+def test_what_the_secrets_store_driver_mounts_counts_by_its_class() -> None:
+    attributes = {"secretProviderClass": "vault"}
+    volume = {"csi": {"driver": "secrets-store.csi.k8s.io", "volumeAttributes": attributes}}
+    use = only(pod(volume, mounts=[{"name": "v0", "mountPath": "/v", "subPath": "password"}]))
+    assert (use.ref.kind, use.ref.name) == (SourceKind.PROVIDER_CLASS, "vault")
+    assert use.keys is None
+    assert use.containers == ("main",)
+    assert uses_of("ns", pod({"csi": {**volume["csi"], "driver": "other"}})) == ()

@@ -3,7 +3,9 @@
 Only what is on record can have changed. A source that was not consumed before was put into the
 template by an edit, which replaces the pods anyway; its digests are recorded, and so are those of
 a workload without a record, or with one made with another key. A source that does not exist keeps
-its digests on record: if it comes back with the same contents, nothing has happened.
+its digests on record: if it comes back with the same contents, nothing has happened. What is known
+of a SecretProviderClass comes and goes with the pods that mount it: it never appears or is deleted,
+and what is older than the record is what a pod still has that was not updated yet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +29,7 @@ from certwright.operators.rollout.policy import (
     RolloutPolicy,
     SourceCondition,
 )
-from certwright.operators.rollout.workload import SourceRef, SourceUse, Workload
+from certwright.operators.rollout.workload import SourceKind, SourceRef, SourceUse, Workload
 
 _ABSENT_PART: Final[Part] = {ABSENT: ""}
 
@@ -126,8 +128,9 @@ def _judge(
 ) -> tuple[Part | None, ChangedSource | None]:
     """Return what is to be on record about one source, and how it differs from what was."""
     use, contents = source.use, source.contents
+    by_pods = use.ref.kind is SourceKind.PROVIDER_CLASS
     if now is None:
-        if source.excluded:
+        if source.excluded or by_pods:
             return before, None
         if policy.restart_on_delete and before is not None and ABSENT not in before:
             return _ABSENT_PART, ChangedSource(use, None, ())
@@ -148,6 +151,8 @@ def _judge(
         same = before.keys() == now.keys()
         return (before if same else now), None  # its version alone is not worth a write
     stale = _is_older(now.get(VERSION, ""), before.get(VERSION, ""))
+    if stale and by_pods:
+        return before, None
     keys = () if WHOLE in differing else differing
     return now, ChangedSource(use, contents, keys, stale)
 

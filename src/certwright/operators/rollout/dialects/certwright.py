@@ -41,7 +41,7 @@ _VALUES: Final = {
     "configmaps": (frozenset({SourceKind.CONFIG_MAP}), (NOT_IGNORED,)),
     "certificates": (_SECRETS, (NOT_IGNORED, ISSUED)),
 }
-_KINDS: Final = {"secret": SourceKind.SECRET, "configmap": SourceKind.CONFIG_MAP}
+_KINDS: Final = {kind.lower(): kind for kind in SourceKind}
 
 
 class CertwrightDialect:
@@ -92,7 +92,10 @@ def _sources(workload: Workload, annotation: str, problems: list[str]) -> Iterab
         for part in listed(workload.annotations.get(annotation, "")):
             kind, _, name = part.partition("/")
             if kind.lower() not in _KINDS:
-                raise ValueError(f"{part[:64]!r} is neither secret/NAME nor configmap/NAME")
+                raise ValueError(
+                    f"{part[:64]!r} is none of secret/NAME, configmap/NAME,"
+                    " secretproviderclass/NAME"
+                )
             require_name(name)
             found.append(SourceRef(_KINDS[kind.lower()], workload.ref.key.namespace, name))
     except ValueError as error:

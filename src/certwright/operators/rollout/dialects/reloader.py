@@ -49,7 +49,11 @@ from certwright.operators.rollout.workload import (
 
 NAME: Final = "reloader"
 _EVENTS: Final = EventWords(source="reloader", restarted="Reloaded", failed="ReloadFail")
-_TYPES: Final = {SourceKind.SECRET: "SECRET", SourceKind.CONFIG_MAP: "CONFIGMAP"}
+_TYPES: Final = {
+    SourceKind.SECRET: "SECRET",
+    SourceKind.CONFIG_MAP: "CONFIGMAP",
+    SourceKind.PROVIDER_CLASS: "SECRETPROVIDERCLASS",
+}
 
 
 @dataclass(frozen=True, slots=True)

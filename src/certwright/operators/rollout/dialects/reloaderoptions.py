@@ -8,7 +8,7 @@ from typing import Final
 from certwright.kube import LabelSelector
 from certwright.kube.selectors import SelectorOperator
 from certwright.operators.rollout.policy import SourceCondition
-from certwright.operators.rollout.workload import SourceKind, WorkloadKind
+from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind, WorkloadKind
 
 DOMAIN: Final = "reloader.stakater.com"
 LAST_RELOADED_FROM: Final = f"{DOMAIN}/last-reloaded-from"
@@ -34,18 +34,21 @@ class ReloaderKeys:
         default_factory=lambda: {
             SourceKind.SECRET: f"secret.{DOMAIN}/auto",
             SourceKind.CONFIG_MAP: f"configmap.{DOMAIN}/auto",
+            SourceKind.PROVIDER_CLASS: f"secretproviderclass.{DOMAIN}/auto",
         }
     )
     named: Mapping[SourceKind, str] = field(
         default_factory=lambda: {
             SourceKind.SECRET: f"secret.{DOMAIN}/reload",
             SourceKind.CONFIG_MAP: f"configmap.{DOMAIN}/reload",
+            SourceKind.PROVIDER_CLASS: f"secretproviderclass.{DOMAIN}/reload",
         }
     )
     excluded: Mapping[SourceKind, str] = field(
         default_factory=lambda: {
             SourceKind.SECRET: f"secrets.exclude.{DOMAIN}/reload",
             SourceKind.CONFIG_MAP: f"configmaps.exclude.{DOMAIN}/reload",
+            SourceKind.PROVIDER_CLASS: f"secretproviderclasses.exclude.{DOMAIN}/reload",
         }
     )
     pause_period: str = f"deployment.{DOMAIN}/pause-period"
@@ -61,8 +64,9 @@ class ReloaderOptions:
     auto_reload_all: bool = False
     on_create: bool = False
     on_delete: bool = False
-    sources: frozenset[SourceKind] = frozenset(SourceKind)
-    """Which kinds count: all but those of ``--resources-to-ignore``."""
+    sources: frozenset[SourceKind] = BUILT_IN_SOURCES
+    """Which kinds count: not those of ``--resources-to-ignore``, and what the Secrets Store CSI
+    driver mounts only with ``--enable-csi-integration``."""
     ignored_workloads: frozenset[WorkloadKind] = frozenset()
     argo_rollouts: bool = False
     ignored_namespaces: frozenset[str] = frozenset()

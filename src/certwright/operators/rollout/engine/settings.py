@@ -9,7 +9,7 @@ from typing import Final
 from certwright.kube import Key
 from certwright.operators.rollout.decision.restraint import RolloutLimits
 from certwright.operators.rollout.policy import Dialect
-from certwright.operators.rollout.workload import WorkloadKind
+from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind, WorkloadKind
 
 NO_LIMITS: Final = RolloutLimits()
 DEFAULT_HOME: Final = Key("kube-system", "certwright-rollout-key")
@@ -32,6 +32,8 @@ class RolloutSettings:
     """In the order in which they are asked."""
     kinds: tuple[WorkloadKind, ...] = BUILT_IN
     """Which kinds are watched; `served_kinds` finds those that a cluster has."""
+    sources: frozenset[SourceKind] = BUILT_IN_SOURCES
+    """Which kinds of sources are watched, if a dialect counts them; see `served_sources`."""
     namespace: str = ""
     """Where workloads are watched; everywhere if empty."""
     home: Key = DEFAULT_HOME

@@ -2,7 +2,7 @@
 
 All Secrets of a cluster pass by, and those that a workload consumes stay. Workloads are known
 before the first Secret arrives. What a workload names later is read once, and watched from then on
-like the rest.
+like the rest. What the Secrets Store CSI driver mounts is known by `ProviderClasses`.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from certwright.operators.rollout.decision.compare import Counted, SourceContent
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.engine.contents import DigestedContents, read_contents
 from certwright.operators.rollout.engine.keysecret import KeySecret
+from certwright.operators.rollout.engine.providerclasses import ProviderClasses
 from certwright.operators.rollout.policy import RolloutPolicy, SourceCondition
 from certwright.operators.rollout.workload import SourceKind, SourceRef, SourceUse, UsePath
 from certwright.runtime import Backoff, Cache, Entry, StoreHandle
@@ -53,6 +54,7 @@ class SourceStores:
         self._wanted = wanted
         self._changed = changed
         self._stores: dict[SourceKind, StoreHandle] = {}
+        self._classes: ProviderClasses | None = None
         self._complete: set[SourceRef] = set()
         self._ready = asyncio.Event()
         self._key: DigestKey | None = None
@@ -78,7 +80,9 @@ class SourceStores:
                 failures += 1
                 await asyncio.sleep(self._backoff.delay(failures))
         self._complete.update(consumed)
-        for kind in sorted(wanted):
+        if SourceKind.PROVIDER_CLASS in wanted:  # not waited for: no contents are no change
+            self._classes = ProviderClasses(self._cache, self._namespace, self._key, self._changed)
+        for kind in sorted(wanted & SOURCE_RESOURCES.keys()):
             self._stores[kind] = self._open(kind, self._key)
         for handle in self._stores.values():
             await handle.synced()
@@ -112,20 +116,34 @@ class SourceStores:
         found = {
             candidate.use.ref: await self._counted(candidate.use, candidate.conditions)
             for candidate in policy.candidates
-            if candidate.use.ref.kind in self._stores
+            if self._is_watched(candidate.use.ref.kind)
         }
         for pattern in policy.patterns:
-            if pattern.kind not in self._stores:
-                continue
-            await self._list(pattern.kind, pattern.namespace)
-            for entry in self._stores[pattern.kind].store.by_namespace(pattern.namespace):
-                ref = SourceRef(pattern.kind, *entry.key)
-                if ref not in found and pattern.matches(ref.name):
+            for name in await self._names(pattern.kind, pattern.namespace):
+                ref = SourceRef(pattern.kind, pattern.namespace, name)
+                if ref not in found and pattern.matches(name):
                     use = SourceUse(ref, None, frozenset({UsePath.NAMED}))
                     found[ref] = await self._counted(use, pattern.conditions)
         return list(found.values())
 
+    def _is_watched(self, kind: SourceKind) -> bool:
+        return kind in self._stores or (
+            kind is SourceKind.PROVIDER_CLASS and self._classes is not None
+        )
+
+    async def _names(self, kind: SourceKind, namespace: str) -> list[str]:
+        """Return the names of all sources of a kind in a namespace."""
+        if kind is SourceKind.PROVIDER_CLASS:
+            return sorted(self._classes.names(namespace)) if self._classes is not None else []
+        if kind not in self._stores:
+            return []
+        await self._list(kind, namespace)
+        return [entry.key.name for entry in self._stores[kind].store.by_namespace(namespace)]
+
     async def _counted(self, use: SourceUse, conditions: Iterable[SourceCondition]) -> Counted:
+        if use.ref.kind is SourceKind.PROVIDER_CLASS:
+            assert self._classes is not None
+            return counted(use, self._classes.contents(use.ref), *conditions)
         store = self._stores[use.ref.kind].store
         if use.ref.key not in store and use.ref not in self._complete:
             await self._read(use.ref)

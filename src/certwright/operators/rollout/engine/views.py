@@ -13,6 +13,7 @@ from certwright.kube import JsonObject, Key, Resource, kinds, parse_time
 from certwright.kube.objects import exact_json
 from certwright.operators.rollout.references import (
     CONTAINER_LISTS,
+    CSI_DRIVER,
     at,
     containers,
     maps,
@@ -115,9 +116,7 @@ def reduce_workload(kind: WorkloadKind, obj: JsonObject) -> JsonObject:
 
 
 def _reduced_pod(pod_spec: Any) -> JsonObject:
-    volumes = [
-        _kept(v, "name", "secret", "configMap", "projected") for v in maps(at(pod_spec, "volumes"))
-    ]
+    volumes = [_reduced_volume(volume) for volume in maps(at(pod_spec, "volumes"))]
     volumes = [volume for volume in volumes if len(volume) > 1]
     mounted = {text(volume.get("name")) for volume in volumes}
     reduced: JsonObject = {"volumes": volumes} if volumes else {}
@@ -125,6 +124,11 @@ def _reduced_pod(pod_spec: Any) -> JsonObject:
         if found := [_reduced_container(one, mounted) for one in maps(at(pod_spec, member))]:
             reduced[member] = found
     return reduced
+
+
+def _reduced_volume(volume: JsonObject) -> JsonObject:
+    csi = ("csi",) if at(volume, "csi", "driver") == CSI_DRIVER else ()
+    return _kept(volume, "name", "secret", "configMap", "projected", *csi)
 
 
 def _reduced_container(container: JsonObject, mounted: set[str]) -> JsonObject:
