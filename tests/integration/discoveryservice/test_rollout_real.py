@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from tests.support.certmanager.releases import QUICK
 from tests.support.node import discoverypod
 
 from certwright import pki
@@ -23,7 +22,7 @@ from certwright.operators.discoveryservice.service.objects.workload import HASH_
 from certwright.operators.discoveryservice.service.operator import service_operator
 from certwright.operators.discoveryservice.service.plane import ServiceDefaults
 from certwright.runtime import Manager
-from certwright.testkit.node import Program
+from certwright.testkit.node import NodeSettings, Program
 from certwright.testkit.node.plane import control_plane_with_node
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
@@ -114,7 +113,7 @@ async def hash_of_server(client: Client) -> str:
 @pytest.mark.scenario("DS-18")
 async def test_pods_follow_a_certificate_and_one_is_always_ready() -> None:
     async with (
-        control_plane_with_node(images=IMAGES, settings=QUICK) as running,
+        control_plane_with_node(images=IMAGES, settings=NodeSettings(probe_scale=0.1)) as running,
         asyncio.timeout(200),
         asyncio.TaskGroup() as tasks,
     ):

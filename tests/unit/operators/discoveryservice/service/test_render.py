@@ -126,6 +126,9 @@ def test_the_deployment_always_has_a_pod_that_answers() -> None:
     found = container(deployment(plane(), "hash"))
     assert found["readinessProbe"]["httpGet"]["path"] == "/readyz"
     assert found["livenessProbe"]["httpGet"]["path"] == "/healthz"
+    startup = found["startupProbe"]
+    assert startup["httpGet"] == found["livenessProbe"]["httpGet"]
+    assert startup["periodSeconds"] * startup["failureThreshold"] >= 300
     budget = disruption_budget(plane())
     assert budget is not None
     assert budget["spec"]["maxUnavailable"] == 1

@@ -134,6 +134,8 @@ def _container(plane: DiscoveryPlane) -> JsonObject:
             _from_field("POD_NAMESPACE", "metadata.namespace"),
             _from_field("POD_UID", "metadata.uid"),
         ],
+        # Where processors are short it takes its time to begin, and is not to be killed meanwhile.
+        "startupProbe": _probe("/healthz", period=5, failures=60),
         "livenessProbe": _probe("/healthz"),
         "readinessProbe": _probe("/readyz"),
         "securityContext": {
@@ -151,12 +153,12 @@ def _container(plane: DiscoveryPlane) -> JsonObject:
     return container
 
 
-def _probe(path: str) -> JsonObject:
+def _probe(path: str, *, period: int = 10, failures: int = 3) -> JsonObject:
     return {
         "httpGet": {"path": path, "port": "health", "scheme": "HTTP"},
-        "periodSeconds": 10,
+        "periodSeconds": period,
         "timeoutSeconds": 1,
-        "failureThreshold": 3,
+        "failureThreshold": failures,
     }
 
 
