@@ -9,13 +9,14 @@ differs without the values of Secrets, `changeset` the results, `health` whether
 
 from certwright.apply import health
 from certwright.apply.changeset import Action, Change, ChangeSet
-from certwright.apply.cluster import Cluster, Direct, Live, UnknownKind
+from certwright.apply.cluster import Cluster, Direct, Live
 from certwright.apply.diff import Diff, FieldChange
 from certwright.apply.engine.declared import Adopt, Declared, Owner, Rules
 from certwright.apply.engine.deleterules import DeleteRules
 from certwright.apply.engine.engine import Engine
 from certwright.apply.engine.memory import Memory
 from certwright.apply.follow import follow
+from certwright.apply.kinds import UnknownKind
 from certwright.apply.manifests.compression import pack_brotli
 from certwright.apply.manifests.limits import ReadLimits
 from certwright.apply.manifests.read import (

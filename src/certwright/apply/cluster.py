@@ -17,6 +17,7 @@ import orjson
 
 from certwright.apply.changeset import LastWriter
 from certwright.apply.follow import follow
+from certwright.apply.kinds import UnknownKind, defined_kind, is_of_kind, other_version
 from certwright.apply.refs import ObjectRef
 from certwright.client import Client, Propagation, Request, Selection, request, responses
 from certwright.client.request import Validation, WriteOptions
@@ -37,17 +38,6 @@ from certwright.kube.ownership import FieldSet
 POLL_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
 _UNKNOWN_FIELD: Final = re.compile(r'unknown field "(.+)"')
 """How long to wait between two looks at an object that is about to change; the last repeats."""
-
-
-class UnknownKind(NotFound):
-    """The cluster does not serve a kind (yet); the message names it and says what to do."""
-
-    def __init__(self, gvk: GroupVersionKind) -> None:
-        super().__init__(
-            f'no matches for kind "{gvk.kind}" in version "{gvk.api_version}"; install its '
-            "CustomResourceDefinition, or correct apiVersion and kind"
-        )
-        self.gvk = gvk
 
 
 class Live:
@@ -154,11 +144,15 @@ class Cluster(Protocol):
         """Return how a kind is served, in *any_version* if not in that one; else `UnknownKind`."""
         ...
 
+    async def existing_kind(self, gvk: GroupVersionKind) -> Resource | None:
+        """Return how a kind is served, or will be in a moment; None if there certainly is none."""
+        ...
+
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Return an object, from a cache perhaps; *fresh* asks the server. None if there is none.
 
-        A fresh answer knows all entries of managedFields. A kind that is not served any more
-        has no objects.
+        A fresh answer knows all entries of managedFields. Raises `UnknownKind` if the server does
+        not serve the kind right now, so that it is open whether there is such an object.
         """
         ...
 
@@ -235,12 +229,21 @@ class Direct:
                 raise UnknownKind(gvk) from error
             return other
 
+    async def existing_kind(self, gvk: GroupVersionKind) -> Resource | None:
+        """Ask the server anew what it serves, and which definitions there are."""
+        await self._client.discovery.refresh()
+        try:
+            return await self.resource(gvk, any_version=True)
+        except UnknownKind:
+            return await defined_kind(self._client, gvk)
+
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Ask the server."""
         del fresh  # it always is
         try:
             return Live.of(await self._client.get(resource, key))
-        except NotFound:
+        except NotFound as error:
+            refuse_unserved(resource, error)
             return None
 
     async def list(
@@ -291,7 +294,8 @@ class Direct:
         asked = request.delete(resource, ObjectRef.of(live.obj).key, options)
         try:
             answer = await self._client.send(asked)
-        except NotFound:
+        except NotFound as error:
+            refuse_unserved(resource, error)
             self._note_deletion(resource, live)
             return None
         left = left_of(orjson.loads(answer.body), resource)
@@ -313,7 +317,8 @@ class Direct:
                 version = {"uid": left.uid, "resourceVersion": left.resource_version}
                 patch = {"metadata": {**version, "finalizers": None}}
                 left = Live.of(await self._client.patch(resource, key, patch))
-        except NotFound:
+        except NotFound as error:
+            refuse_unserved(resource, error)
             self._note_deletion(resource, live)
             return None
         remains = left_of(left.obj, resource)
@@ -370,12 +375,10 @@ class Direct:
         """Take note that an object is gone: for caches of objects."""
 
 
-async def other_version(client: Client, gvk: GroupVersionKind) -> Resource | None:
-    """Return how a kind is served in whatever version: objects outlive versions."""
-    for resource in await client.discovery.resources():
-        if (resource.group, resource.kind) == (gvk.group, gvk.kind):
-            return resource
-    return None
+def refuse_unserved(resource: Resource, error: NotFound) -> None:
+    """Raise `UnknownKind` if "not found" says nothing about the object that was asked about."""
+    if is_of_kind(error):
+        raise UnknownKind(resource.gvk) from error
 
 
 def left_of(answer: JsonObject, resource: Resource) -> Live | None:

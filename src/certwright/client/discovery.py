@@ -80,6 +80,10 @@ class Discovery:
         await self._refresh(unless=lambda: self._read_at is not None)
         return tuple(self._served.values())
 
+    async def refresh(self) -> None:
+        """Read anew what the server serves; until then, what is remembered stays."""
+        await self._refresh(unless=lambda: False)
+
     def invalidate(self) -> None:
         """Forget what is remembered; the next use reads it from the server."""
         self._served = {}

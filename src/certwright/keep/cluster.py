@@ -17,6 +17,7 @@ from typing import Final
 import orjson
 
 from certwright.apply import Direct, Live, ObjectRef
+from certwright.apply.cluster import refuse_unserved
 from certwright.client import BadResponse, Client, request
 from certwright.client.request import Validation, WriteOptions
 from certwright.clock import Clock
@@ -224,7 +225,8 @@ class WatchedCluster(Direct):
             return None if entry is None else CachedLive(entry)
         try:
             answer = await self._client.send(request.get(resource, key))
-        except NotFound:
+        except NotFound as error:
+            refuse_unserved(resource, error)
             if entry is not None:
                 self._stores.note_delete(resource, key, entry.uid)
             return None

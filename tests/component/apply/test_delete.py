@@ -310,7 +310,8 @@ async def test_configuration_stays_until_who_uses_it_is_gone(bench: Bench) -> No
 async def test_custom_resources_go_before_their_definition(bench: Bench, toy: Toys) -> None:
     held = bench.placed({**toy("a")})
     held["metadata"]["finalizers"] = [FINALIZER]
-    await bench.apply_as_is(toy.crd(), held)
+    applied = await bench.apply_as_is(toy.crd(), held)
+    assert bench.told(applied)["Toy/a"] == "created"
     changes = await bench.delete_as_is(toy.crd(), held)
     assert bench.told(changes)["Toy/a"] == "blocked"
     found = await bench.cluster.get(CustomResourceDefinition, toy.resource.qualified)

@@ -12,13 +12,14 @@ from typing import Final
 import orjson
 
 from certwright.apply.changeset import Action, Change
-from certwright.apply.cluster import POLL_SECONDS, Cluster, Live, UnknownKind
+from certwright.apply.cluster import POLL_SECONDS, Cluster, Live
 from certwright.apply.engine.adoption import Right, is_given_up, ownership
 from certwright.apply.engine.blockers import obstacles
 from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
 from certwright.apply.engine.findings import Definitions, ObjectOutcome, created, failed
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.recreation import recreation
+from certwright.apply.kinds import UnknownKind
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
 from certwright.kube import (

@@ -1,11 +1,14 @@
 """Deleting one object: look, decide, delete exactly that, say what is left of it."""
 
 import asyncio
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Final, TypeVar
 
 from certwright.apply.changeset import Action, Change
-from certwright.apply.cluster import Cluster, Live, UnknownKind
+from certwright.apply.cluster import Cluster, Live
 from certwright.apply.engine.blockers import blockers, events_text
 from certwright.apply.engine.declared import Owner
 from certwright.apply.engine.deleterules import (
@@ -17,13 +20,24 @@ from certwright.apply.engine.deleterules import (
 )
 from certwright.apply.engine.findings import ObjectOutcome
 from certwright.apply.engine.memory import Memory
+from certwright.apply.kinds import UnknownKind
 from certwright.apply.refs import ObjectRef
 from certwright.client import TransportError
 from certwright.clock import Clock
-from certwright.kube import ApiError, Conflict, JsonObject, NotFound, Resource
+from certwright.kube import (
+    ApiError,
+    Conflict,
+    GroupVersionKind,
+    JsonObject,
+    NotFound,
+    Resource,
+    ServiceUnavailable,
+)
 from certwright.kube.kinds import CoreEvent, PersistentVolumeClaim
 
 ATTEMPTS: Final = 5
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -36,17 +50,48 @@ class Removal:
     owner: Owner | None
     rules: DeleteRules
     dry_run: bool
+    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    doubtful: dict[GroupVersionKind, Resource | None] = field(default_factory=dict)
+    """Kinds that seemed not to be served, and what the server said when asked again."""
+
+    async def existing_kind(self, gvk: GroupVersionKind) -> Resource | None:
+        """Return how a kind is served that did not seem to be; None if there certainly is none.
+
+        Many objects may be of that kind: the server is asked once.
+        """
+        async with self.asking:
+            if gvk not in self.doubtful:
+                self.doubtful[gvk] = await self.cluster.existing_kind(gvk)
+        return self.doubtful[gvk]
 
 
 async def delete_one(run: Removal, ref: ObjectRef) -> ObjectOutcome:
     """Remove one object from the cluster; failures are part of the answer."""
     try:
-        resource = await run.cluster.resource(ref.gvk, any_version=True)
-        return await _patiently(run, ref, resource)
-    except UnknownKind:
-        return _gone(ref)  # its objects went with it
+        done = await _where_served(run, ref, partial(_patiently, run, ref))
+        return done or _gone(ref)  # it went with its kind
     except (ApiError, TransportError, ValueError) as error:
         return not_deleted(ref, error)
+
+
+async def _where_served(
+    run: Removal, ref: ObjectRef, act: Callable[[Resource], Awaitable[T]]
+) -> T | None:
+    """Do something about an object where its kind is served; None if there is no such kind.
+
+    Raises:
+        ServiceUnavailable: there is, and the server does not serve it right now.
+    """
+    with suppress(UnknownKind):
+        return await act(await run.cluster.resource(ref.gvk, any_version=True))
+    if (existing := await run.existing_kind(ref.gvk)) is None:
+        return None
+    try:
+        return await act(existing)
+    except UnknownKind as error:
+        raise ServiceUnavailable(
+            f"there is a kind {ref.gvk}, but the server does not serve it right now; try again"
+        ) from error
 
 
 def not_deleted(ref: ObjectRef, error: Exception) -> ObjectOutcome:
@@ -57,18 +102,21 @@ def not_deleted(ref: ObjectRef, error: Exception) -> ObjectOutcome:
 async def release_one(run: Removal, ref: ObjectRef) -> ObjectOutcome:
     """Take the owner's mark off an object that stays, unless it carries another one by now."""
     try:
-        resource = await run.cluster.resource(ref.gvk)
         if not run.dry_run:
-            await _release(run, ref, resource)
-            run.memory.forget(resource, ref.key)
+            await _where_served(run, ref, partial(_release, run, ref))
     except NotFound:
-        pass  # it is gone, or its kind is
+        pass  # it is gone
     except (ApiError, TransportError) as error:
         return ObjectOutcome(Change(ref, Action.FAILED, str(error)))
     return ObjectOutcome(Change(ref, Action.KEPT, "it is released"))
 
 
 async def _release(run: Removal, ref: ObjectRef, resource: Resource) -> None:
+    await _take_mark_off(run, ref, resource)
+    run.memory.forget(resource, ref.key)
+
+
+async def _take_mark_off(run: Removal, ref: ObjectRef, resource: Resource) -> None:
     owner = run.owner
     for fresh in (False, True):
         live = await run.cluster.read(resource, ref.key, fresh=fresh)

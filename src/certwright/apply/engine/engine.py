@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager, suppress
 from typing import Final, Protocol, TypeVar
 
 from certwright.apply.changeset import Action, Change, ChangeSet
-from certwright.apply.cluster import Cluster, Live, UnknownKind
+from certwright.apply.cluster import Cluster, Live
 from certwright.apply.engine.apply import ApplyRun, BeforeWrite, apply_one
 from certwright.apply.engine.declared import Declared, Owner
 from certwright.apply.engine.delete import Removal, delete_one, not_deleted, release_one
@@ -30,6 +30,7 @@ from certwright.apply.engine.findings import (
 from certwright.apply.engine.memory import Memory
 from certwright.apply.engine.replace import Replacement
 from certwright.apply.engine.serverside import Cooperation
+from certwright.apply.kinds import UnknownKind
 from certwright.apply.ordering import Lingering, is_awaited, stages, waves
 from certwright.apply.refs import ObjectRef
 from certwright.client import Timeout, TransportError

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from certwright.apply.changeset import Action, Change, FieldConflict, LastWriter, UndoneField
-from certwright.apply.cluster import Live, UnknownKind
+from certwright.apply.cluster import Live
 from certwright.apply.diff import Diff, compare
 from certwright.apply.engine.declared import Declared
+from certwright.apply.kinds import UnknownKind
 from certwright.apply.refs import ObjectRef
 from certwright.kube import (
     ApiError,
