@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 from tests.mutants.claims import claims, number_of
-from tests.mutants.mutant import COMPLETE, SCENARIOS, load
+from tests.mutants.mutant import COMPLETE, PARTS, SCENARIOS, load
 from tests.mutants.run import failing
 
 
-@pytest.mark.parametrize("spec", SCENARIOS)
+@pytest.mark.parametrize("spec", [*SCENARIOS, *PARTS])
 def test_every_mutant_applies(root: Path, spec: str) -> None:
     stale = [
         f"{mutant}\n    {problem}" for mutant in load(spec) if (problem := mutant.problem(root))
@@ -30,6 +30,14 @@ def test_every_scenario_has_a_mutant_and_a_test(root: Path, spec: str) -> None:
     unclaimed = sorted((wanted if spec in COMPLETE else have) - claimed, key=number_of)
     assert not unclaimed, f"no test claims {unclaimed}"
     assert not have - wanted, f"there is no scenario {sorted(have - wanted, key=number_of)}"
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_mutant_of_a_part_names_a_test(root: Path, part: str) -> None:
+    for mutant in load(part):
+        path, _, name = mutant.test.partition("::")
+        text = (root / path).read_text("utf-8") if (root / path).is_file() else ""
+        assert f"def {name}(" in text if name else text, f"{mutant}: there is no {mutant.test!r}"
 
 
 def test_tests_that_fail_without_a_mutant_are_named(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Mutants as data: read from the files of a spec, checked, and applied to a copy of the tree."""
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,20 +12,28 @@ SCENARIOS = {"MR": 104, "CMD": 82, "CM": 64, "DS": 66, "ISS": 102}
 """How many scenarios each spec with mutants has."""
 COMPLETE = {"MR", "ISS"}
 """Specs of which each scenario is claimed; of the others, each that is claimed has a mutant."""
+PARTS = ("admission", "node", "webhook", "workloads")
+"""Parts of the product without numbered scenarios: each of their mutants names the test."""
 
 
 @dataclass(frozen=True)
 class Mutant:
     """A change that the tests of a scenario must notice."""
 
-    scenario: str
     file: str
     old: str
     new: str
     why: str
+    scenario: str = ""
+    test: str = ""
+    """The one that must fail, as pytest names it, where no scenario is claimed."""
 
     def __str__(self) -> str:
-        return f"{self.scenario} {self.file}: {self.why}"
+        return f"{self.scenario} {self.file}: {self.why}".strip()
+
+    def tests(self, claims: dict[str, list[str]]) -> list[str]:
+        """Return the tests of which one must fail."""
+        return [self.test] if self.test else claims.get(self.scenario, [])
 
     def source(self, root: Path) -> Path:
         """Return the file it changes."""
@@ -50,10 +59,13 @@ class Mutant:
 
 
 def load(spec: str) -> list[Mutant]:
-    """Return the mutants of a spec, in the order of their scenarios."""
-    found = [
-        Mutant(**row)
-        for path in sorted((FOLDER / spec).glob("*.yaml"))
-        for row in yaml.safe_load(path.read_text("utf-8"))
-    ]
+    """Return the mutants of a spec in the order of their scenarios, or those of a part."""
+    if spec in PARTS:
+        return list(_read(FOLDER / "parts" / f"{spec}.yaml"))
+    found = [one for path in sorted((FOLDER / spec).glob("*.yaml")) for one in _read(path)]
     return sorted(found, key=lambda mutant: int(mutant.scenario.rpartition("-")[2]))
+
+
+def _read(path: Path) -> Iterator[Mutant]:
+    for row in yaml.safe_load(path.read_text("utf-8")):
+        yield Mutant(**row)

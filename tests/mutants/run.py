@@ -68,7 +68,7 @@ def trials(
         source = mutant.source(copy)
         text, times = source.read_bytes(), source.stat()
         try:
-            return _trial(copy, number, mutant, claims[mutant.scenario])
+            return _trial(copy, number, mutant, mutant.tests(claims))
         finally:
             source.write_bytes(text)
             os.utime(source, (times.st_atime, times.st_mtime))

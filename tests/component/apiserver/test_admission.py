@@ -73,6 +73,37 @@ async def test_mutation(embedded_cluster: EmbeddedCluster) -> None:
     assert (await client.get(ConfigMap, KEY))["data"] == {"x": "1", "by": "hook"}
 
 
+async def test_what_a_reinvoked_webhook_changes_counts(embedded_cluster: EmbeddedCluster) -> None:
+    client = embedded_cluster.client
+    both = configuration("Mutating", reinvocationPolicy="IfNeeded")
+    place = {"service": {"name": "hook", "namespace": "ns", "path": "/b"}}
+    both["webhooks"].append({**both["webhooks"][0], "name": "b.example.com", "clientConfig": place})
+    await client.create(both)
+
+    def seen_by_a(review: JsonObject) -> JsonObject:
+        seen = "".join(sorted(review["request"]["object"]["data"]))
+        return patch(review, {"op": "add", "path": "/data/a", "value": seen})
+
+    def add_b(review: JsonObject) -> JsonObject:
+        return patch(review, {"op": "add", "path": "/data/b", "value": "yes"})
+
+    embedded_cluster.webhooks.register(seen_by_a, service="ns/hook/a")
+    embedded_cluster.webhooks.register(add_b, service="ns/hook/b")
+    assert (await client.create(config_map(x="1")))["data"] == {"x": "1", "a": "abx", "b": "yes"}
+
+
+async def test_the_answer_to_another_review_is_not_taken(
+    embedded_cluster: EmbeddedCluster,
+) -> None:
+    client = embedded_cluster.client
+    await client.create(configuration("Validating"))
+    embedded_cluster.webhooks.register(
+        lambda review: answer(review, uid="other"), service="ns/hook/a"
+    )
+    with pytest.raises(InternalError, match=r"expected response.uid=.*, got \"other\""):
+        await client.create(config_map())
+
+
 async def test_denial(embedded_cluster: EmbeddedCluster) -> None:
     client = embedded_cluster.client
     await client.create(configuration("Validating"))

@@ -136,6 +136,7 @@ def test_labels_of_the_node_decide() -> None:
     one = pod(nodeSelector={"disk": "ssd"})
     assert fits(one, {"disk": "ssd", "os": "linux"})
     assert not fits(one, {"os": "linux"})
+    assert not fits(one, {"disk": "hdd"})
 
 
 SERVICE = {

@@ -2,7 +2,7 @@
 
 from tests.support.node.playedpod import PlayedPod, pod
 
-from certwright.testkit.node.pod.plan import MountVolumes, plan
+from certwright.testkit.node.pod.plan import MountVolumes, StartContainer, plan
 
 SIDECAR = {"name": "side", "restartPolicy": "Always"}
 ONE_INIT = {"name": "one"}
@@ -51,6 +51,16 @@ def test_sidecars_start_in_order_and_stay() -> None:
     played.play(5)
     assert played.starts == [("side", 0), ("one", 0), ("main", 1)]
     assert played.facts.containers["side"].running
+
+
+def test_a_sidecar_is_waited_for_until_its_startup_probe_succeeded() -> None:
+    played = PlayedPod(pod(init=[SIDECAR]))
+    played.facts.mounted = True
+    side = played.facts.containers["side"]
+    side.start("id", played.now)
+    assert plan(played.pod, played.facts, played.now).actions == ()
+    side.started = True
+    assert plan(played.pod, played.facts, played.now).actions == (StartContainer("main"),)
 
 
 def test_a_sidecar_that_ends_is_restarted_whatever_the_policy() -> None:

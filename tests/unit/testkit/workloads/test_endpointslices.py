@@ -50,6 +50,14 @@ def test_pods_become_endpoints() -> None:
     assert again == SlicePlan([], [], []), "the order of pods does not count"
 
 
+def test_pods_that_have_ended_or_have_no_address_are_left_out() -> None:
+    ended, without = pod(1), pod(2)
+    ended["status"]["phase"] = "Succeeded"
+    del without["status"]["podIP"]
+    [created] = decide_slices(service(), [], [ended, without, pod(3)]).create
+    assert [each["addresses"] for each in created["endpoints"]] == [["10.1.0.3"]]
+
+
 def test_pods_that_stop_serve_but_are_not_ready() -> None:
     [created] = decide_slices(service(), [], [pod(1, deletionTimestamp="now")]).create
     [endpoint] = created["endpoints"]

@@ -71,6 +71,9 @@ def test_ended_pods_are_noted_then_counted() -> None:
     assert again.status["succeeded"] == 1, "a pass that was cut short is made good"
     once = decide_job(stored(2, status), [pod("a", "Succeeded", held=False), pod("b")], NOW)
     assert (once.status["succeeded"], once.create) == (1, [])
+    status, _ = finished_status(plan, {"a"}, NOW)
+    assert "succeeded" not in status, "not while its finalizer holds it"
+    assert status["uncountedTerminatedPods"] == {"succeeded": ["a"]}
 
 
 def test_enough_successes_complete_it() -> None:
@@ -108,6 +111,11 @@ def test_too_many_failures_fail_it_and_stop_the_rest() -> None:
     gone = decide_job(stored(3, finish(plan)), [], NOW)
     status = finish(gone)
     assert (types(status), status["failed"]) == (["FailureTarget", "Failed"], 4)
+
+
+def test_as_many_failures_as_the_limit_do_not_fail_it() -> None:
+    plan = decide_job(stored(), [pod("a", "Failed"), pod("b", "Failed"), pod("c")], NOW)
+    assert (plan.delete, plan.finish) == ([], None)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +178,8 @@ def test_indexed_pods_have_numbers() -> None:
     plan = decide_job(obj, [pod("a", "Succeeded", index=1), pod("b", index=0)], NOW)
     assert [each["metadata"]["labels"][INDEX] for each in plan.create] == ["2"]
     assert (plan.status["completedIndexes"], plan.status["succeeded"]) == ("1", 1)
+    later = decide_job({**obj, "status": finish(plan)}, [], NOW)
+    assert [each["metadata"]["labels"][INDEX] for each in later.create] == ["0", "2"]
 
 
 def test_index_ranges() -> None:
