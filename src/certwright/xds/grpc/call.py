@@ -34,6 +34,27 @@ class CallHandler(Protocol):
         ...
 
 
+class PlainAnswer:
+    """Handles a call that is not gRPC: all that is to be said to it is in the call already."""
+
+    def receive(self, message: bytes) -> None:
+        """Ignore it."""
+
+    def half_closed(self) -> None:
+        """Ignore it."""
+
+    def next_message(self) -> Sequence[bytes] | None:
+        """Return None: there is nothing more."""
+        return None
+
+    def is_done(self) -> bool:
+        """Return that the call ends."""
+        return True
+
+    def closed(self) -> None:
+        """Ignore it."""
+
+
 Services = Mapping[str, Callable[["GrpcCall", ClientIdentity], CallHandler]]
 """What is served: a function that makes a handler of a call, by the path of the method."""
 
@@ -42,8 +63,8 @@ class GrpcCall:
     """One call, as its handler and its connection see it."""
 
     __slots__ = (
-        "half_closed", "handler", "path", "peer", "reader", "started", "stream_id", "unsent",
-        "wake",
+        "half_closed", "handler", "path", "peer", "plain", "reader", "started", "stream_id",
+        "unsent", "wake",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +87,8 @@ class GrpcCall:
         """Whether response headers were sent."""
         self.half_closed = False
         """Whether the client sends nothing more."""
+        self.plain = False
+        """Whether it is answered as HTTP, without a status of gRPC at its end."""
         self.handler: CallHandler
 
     def fill(self) -> bool:

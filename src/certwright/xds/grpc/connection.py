@@ -25,7 +25,7 @@ from h2.exceptions import H2Error
 from h2.settings import SettingCodes, Settings
 
 from certwright.xds.access import ClientIdentity
-from certwright.xds.grpc.call import GrpcCall, Services
+from certwright.xds.grpc.call import GrpcCall, PlainAnswer, Services
 from certwright.xds.grpc.floods import Flood, FrameInspector
 from certwright.xds.grpc.limits import GrpcLimits
 from certwright.xds.grpc.status import CallRefused, StatusCode, status_headers
@@ -35,6 +35,7 @@ _CONFIG: Final = H2Configuration(
     normalize_outbound_headers=False,
 )  # fmt: skip
 _START: Final = [(":status", "200"), ("content-type", "application/grpc")]
+_NOT_GRPC: Final = b"Discovery services are served here, by gRPC only.\n"
 _OUTPUT: Final = 65536
 """About so many bytes are made at a time, before the transport says whether there is room."""
 _GIVE_BACK: Final = 16384
@@ -145,10 +146,10 @@ class GrpcConnection:
         limit = self._limits.message_bytes
         call = GrpcCall(stream_id, path, self._peer, self._on_wake, limit)
         if headers.get(b":method") != b"POST":
-            self._answer_http(stream_id, "405")
+            self._answer_http(call, "405", body=headers.get(b":method") != b"HEAD")
             return
         if not bytes(headers.get(b"content-type", b"")).startswith(b"application/grpc"):
-            self._answer_http(stream_id, "415")
+            self._answer_http(call, "415")
             return
         make = self._services.get(path)
         if make is None:
@@ -160,16 +161,22 @@ class GrpcConnection:
             call.handler = make(call, self._identity)
             self._calls[stream_id] = call
 
-    def _answer_http(self, stream_id: int, status: str) -> None:
+    def _answer_http(self, call: GrpcCall, status: str, *, body: bool = True) -> None:
         self._refused("", "not_grpc")
+        call.handler, call.plain, call.started = PlainAnswer(), True, True
+        if body:
+            call.unsent.append(_NOT_GRPC)
         with suppress(H2Error):
-            self._h2.send_headers(stream_id, [(":status", status)], end_stream=True)
+            self._h2.send_headers(
+                call.stream_id, [(":status", status), ("content-type", "text/plain")]
+            )
+            self._calls[call.stream_id] = self._ready[call.stream_id] = call
 
     def _data(self, event: DataReceived) -> None:
         stream_id = event.stream_id
         self._give_back(stream_id, event.flow_controlled_length or 0)
         call = self._calls.get(stream_id)
-        if call is None:
+        if call is None or call.plain:
             return
         try:
             for message in call.reader.feed(bytes(event.data or b"")):
@@ -249,7 +256,10 @@ class GrpcConnection:
         trailers = status_headers(code, message)
         headers = trailers if call.started else [*_START, *trailers]
         with suppress(H2Error):  # the client may have reset the stream
-            self._h2.send_headers(call.stream_id, headers, end_stream=True)
+            if call.plain:
+                self._h2.end_stream(call.stream_id)
+            else:
+                self._h2.send_headers(call.stream_id, headers, end_stream=True)
             if not call.half_closed:
                 self._h2.reset_stream(call.stream_id, ErrorCodes.NO_ERROR)
         self._forget(call.stream_id)
