@@ -48,6 +48,10 @@ Judge = Callable[[Mapping[str, str]], str | None]
 """Why a client rejects resources, given version by name; None if it does not."""
 
 
+def good_parts(found: Mapping[str, str], judge: Judge) -> dict[str, str]:
+    return {name: value for name, value in found.items() if judge({name: value}) is None}
+
+
 @dataclass
 class StateClient:
     """A state-of-the-world client of one type; the contents of resources are ``name=value``."""
@@ -58,8 +62,8 @@ class StateClient:
     version: str = ""
     nonce: str = ""
     have: dict[str, str] = field(default_factory=dict)
-    uncertain: bool = False
-    """Whether it rejected something, so that what it has is not what it was sent."""
+    partial: bool = False
+    """Whether it takes the good parts of what it rejects."""
 
     def request(self, error: str | None = None) -> StateRequest:
         return StateRequest(self.type_url, self.names, self.nonce, self.version, error)
@@ -70,6 +74,11 @@ class StateClient:
         self.nonce = response.nonce
         error = self.judge(found)
         if error is not None:
+            if self.partial:
+                good = good_parts(found, self.judge)
+                self.have.update(
+                    {n: v for n, v in good.items() if not self.names or n in self.names}
+                )
             return self.request(error)
         self.version = response.version
         if self.type_url in FULL_STATE:
@@ -98,6 +107,7 @@ class DeltaClient:
     names: frozenset[str]
     judge: Judge
     have: dict[str, str] = field(default_factory=dict)
+    partial: bool = False
 
     def connect(self) -> DeltaRequest:
         return DeltaRequest(self.type_url, self.names, held=dict(self.have))
@@ -105,8 +115,8 @@ class DeltaClient:
     def take(self, response: StreamResponse) -> DeltaRequest:
         added, removed = delta_of(response)
         error = self.judge(added)
-        if error is None:
-            for name, value in added.items():
+        if error is None or self.partial:
+            for name, value in good_parts(added, self.judge).items():
                 if not self.names or name in self.names:
                     self.have[name] = value
             for name in removed:

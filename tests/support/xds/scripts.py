@@ -29,17 +29,19 @@ from certwright.xds.typeurls import CLUSTER, FULL_STATE, LISTENER, ROUTES, SECRE
 from certwright.xds.wire import text_field, wrapped
 
 NAMES = ("a", "b", "c")
-GOOD = ("1", "2", "3")
-VALUES = (*GOOD, "bad1", "bad2")
+VALUES = ("1", "2", "3", "bad1", "bad2")
 TYPES = (CLUSTER, LISTENER, SECRET, ROUTES)
 STEPS = 12
-LATE_SECONDS = 3.0
+LATE_SECONDS = 10.0
 """So long a server may take for what the other has sent."""
+BETWEEN_SECONDS = 0.1
+"""So long is waited between looks for it: a server may take frequent pings for an attack."""
 GRACE_SECONDS = 0.02
 """So long is waited for what the other has not sent. What comes later fails the next step."""
 
 AGAIN = "the client has it already"
 REJECTED = "the client rejected it before, on this stream"
+TOGETHER = "the client rejected it before, on this stream, with others"
 NOTHING = "it has no resource, and of this type that says nothing"
 NEVER = "it removes what the client has not got"
 
@@ -190,6 +192,10 @@ class ScriptClient:
         self._versions: dict[str, str] = {}
         self._version = self._nonce = ""
         self._rejected: set[object] = set()
+        self._alone: set[tuple[str, bytes]] = set()
+        """What was rejected with nothing that could have been the cause instead."""
+        self._accepted: Contents = {}
+        """What it has of responses that were accepted."""
         self._withheld = False
         self._stack = AsyncExitStack()
 
@@ -200,6 +206,8 @@ class ScriptClient:
         self._call = self._client.call(DELTA if self._delta else ADS)
         self.names, self._nonce = names, ""
         self._rejected.clear()
+        self._alone.clear()
+        self._accepted.clear()
         self._withheld = False
         self.have = {name: body for name, body in self.have.items() if not names or name in names}
         if self._delta:
@@ -216,12 +224,13 @@ class ScriptClient:
         new, gone = names - self.names, self.names - names
         self.names = names
         self.have = {name: body for name, body in self.have.items() if name in names}
+        self._accepted = {n: body for n, body in self._accepted.items() if n in names}
         if self._delta:
             self._send_delta(subscribe=new, unsubscribe=gone)
         else:
             self._send_state()
 
-    def published(self) -> None:
+    def insist(self) -> None:
         """Say what was withheld: a server that repeats itself would do so without end."""
         if self._withheld:
             self._withheld = False
@@ -286,6 +295,7 @@ class ScriptClient:
         content = frozenset(found.items())
         if any(b"bad" in body for body in found.values()):
             if not self._reject({content}):
+                self.left_out[REJECTED] += 1
                 return None
             return News(tuple(sorted(found.items())))
         again = self._complete and found == self.have
@@ -300,8 +310,7 @@ class ScriptClient:
         if not found:
             self.left_out[NOTHING] += 1
         fresh = self._fresh(found)
-        bad = {(name, body) for name, body in found.items() if b"bad" in body}
-        self.have.update({name: body for name, body in found.items() if b"bad" not in body})
+        bad = self._keep(found)
         if bad:
             self._reject(bad)
         else:
@@ -313,17 +322,18 @@ class ScriptClient:
         response = DeltaDiscoveryResponse.FromString(message)
         self._nonce = response.nonce
         found = {one.name: bytes(one.resource.value) for one in response.resources}
-        self._versions.update({one.name: one.version for one in response.resources})
         gone = [name for name in response.removed_resources if name in self.have]
         if len(gone) < len(response.removed_resources):
             self.left_out[NEVER] += 1
         if not found and not response.removed_resources:
             self.left_out[NOTHING] += 1
         fresh = self._fresh(found)
-        bad = {(name, body) for name, body in found.items() if b"bad" in body}
-        self.have.update({name: body for name, body in found.items() if b"bad" not in body})
+        bad = self._keep(found)
+        kept = [one for one in response.resources if (one.name, found[one.name]) not in bad]
+        self._versions.update({one.name: one.version for one in kept})
         for name in gone:
             del self.have[name]
+            self._accepted.pop(name, None)
         if bad:
             self._reject(bad)
         else:
@@ -332,6 +342,20 @@ class ScriptClient:
             return None
         return News(tuple(sorted(fresh.items())), tuple(sorted(gone)))
 
+    def _keep(self, found: Contents) -> set[tuple[str, bytes]]:
+        """Take the good parts; return the bad ones."""
+        bad = {(name, body) for name, body in found.items() if b"bad" in body}
+        self.have.update({name: body for name, body in found.items() if b"bad" not in body})
+        unsure = {one for one in found.items() if self._accepted.get(one[0]) != one[1]}
+        if not bad:
+            self._accepted.update(found)
+            return bad
+        for name, _ in unsure:
+            self._accepted.pop(name, None)
+        if len(unsure) == 1:
+            self._alone |= bad
+        return bad
+
     def _fresh(self, found: Contents) -> Contents:
         """Return the resources that are news; count the others."""
         fresh = {}
@@ -339,7 +363,7 @@ class ScriptClient:
             if self.have.get(name) == body:
                 self.left_out[AGAIN] += 1
             elif (name, body) in self._rejected:
-                self.left_out[REJECTED] += 1
+                self.left_out[REJECTED if (name, body) in self._alone else TOGETHER] += 1
             else:
                 fresh[name] = body
         return fresh
@@ -347,7 +371,6 @@ class ScriptClient:
     def _reject(self, bad: set[Any]) -> bool:
         """Reject; return False if all of it was rejected before, so that nothing is said yet."""
         if bad <= self._rejected:
-            self.left_out[REJECTED] += 1
             self._withheld = True
             return False
         self._rejected |= bad
@@ -408,16 +431,12 @@ class Script:
 
     async def _publish(self) -> None:
         chosen = self._rng.sample(NAMES, self._rng.randint(0, len(NAMES)))
-        # What is accepted by parts is bad only alone: of a response that is rejected we send none
-        # of the parts again, and go-control-plane sends all.
-        whole = self._type_url in FULL_STATE and not self.delta
-        values_of = VALUES if whole or len(chosen) == 1 else GOOD
-        values = {name: self._rng.choice(values_of) for name in sorted(chosen)}
+        values = {name: self._rng.choice(VALUES) for name in sorted(chosen)}
         self.log.append(f"publish {values}")
         contents = {name: encoded(self._type_url, name, value) for name, value in values.items()}
         for client in self.clients:
             await client.server.publish(self._node, self._type_url, contents)
-            client.published()
+            client.insist()
 
     async def _compare(self) -> None:
         one, other = self.clients
@@ -425,6 +444,9 @@ class Script:
         loop = asyncio.get_running_loop()
         until = loop.time() + LATE_SECONDS
         while found != wanted and loop.time() < until:
+            await asyncio.sleep(BETWEEN_SECONDS)
+            for client in self.clients:
+                client.insist()  # what was repeated may have come after the publication
             found += await other.news()
             wanted += await one.news()
         log = "\n".join(self.log)

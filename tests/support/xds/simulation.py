@@ -1,7 +1,8 @@
 """Random scripts: a model client and the protocol, with messages of both under way at once.
 
-What must hold whatever happens: a stream never sends what its client rejected, it falls silent,
-and once the configuration is good the client has exactly what it shall have.
+What must hold whatever happens: a stream never sends what its client rejected by itself, it falls
+silent, and once the configuration is good the client has exactly what it shall have, whether or not
+it took the good parts of what it rejected.
 """
 
 import random
@@ -35,7 +36,7 @@ class World:
         named = self.type_url not in FULL_STATE
         self.names = self.some_names() if named else frozenset[str]()
         kind: Any = DeltaClient if delta else StateClient
-        self.client = kind(self.type_url, self.names, judge)
+        self.client = kind(self.type_url, self.names, judge, partial=rng.random() < 0.5)
         self.snapshot: NodeSnapshot | None = None
         self.changes = 0
         self.log: list[str] = []
@@ -110,7 +111,7 @@ class World:
             verdict = self.client.take(response)
             self.log.append(f"client {self.contents(response)}: {verdict.error}")
             if verdict.error is not None:
-                self.rejected |= self.keys(response)
+                self.rejected |= self.keys(response) if len(self.keys(response)) == 1 else set()
             self.to_server.append(verdict)
             return True
         return False
@@ -146,7 +147,8 @@ def converge(seed: int, kind: str) -> None:
     for _ in range(60):
         world.step()
     world.settle()
-    final = {name: f"good-{name}" for name in world.rng.sample(NAMES, 3)}
+    # Some of it is new, some was perhaps seen before: also beside what was rejected.
+    final = {name: world.rng.choice(["1", "2", "good"]) for name in world.rng.sample(NAMES, 3)}
     world.publish(final)
     world.settle()
     wanted = {n: v for n, v in final.items() if not world.names or n in world.names}

@@ -175,6 +175,79 @@ def test_rejected_versions_are_not_sent_again_but_others_are() -> None:
     assert (seen.held, seen.message, seen.in_sync) == ("v4", "", True)
 
 
+def test_what_was_rejected_together_is_sent_again_when_a_part_is_replaced() -> None:
+    """Which part was bad is not known, nor whether the client took the others."""
+    talk = Talk(snapshot(CLUSTER, x="1", y="bad", z="1"))
+    talk.ask(CLUSTER)
+    talk.reject(talk.response())
+    assert talk.nothing()
+    talk.stream.update(snapshot(CLUSTER, x="1", y="2", z="1"))
+    mended = talk.response()
+    assert delta_of(mended) == ({"x": "1", "y": "2", "z": "1"}, [])
+    talk.accept(mended)
+    assert talk.stream.observe()[0].in_sync
+
+
+def test_a_good_part_that_went_with_a_bad_one_returns() -> None:
+    talk = Talk(snapshot(CLUSTER, x="1", y="bad"))
+    talk.ask(CLUSTER)
+    talk.reject(talk.response())
+    talk.stream.update(snapshot(CLUSTER, z="1"))
+    moved = talk.response()
+    assert delta_of(moved) == ({"z": "1"}, ["x", "y"])
+    talk.accept(moved)
+    talk.stream.update(snapshot(CLUSTER, x="1", z="1"))
+    assert delta_of(talk.response()) == ({"x": "1"}, [])
+
+
+def test_a_good_part_is_sent_again_when_the_bad_one_is_given_up() -> None:
+    talk = Talk(snapshot(SECRET, x="1", y="bad"))
+    talk.ask(SECRET, "x", "y")
+    talk.reject(talk.response())
+    talk.ask(SECRET, drop=("y",))
+    again = talk.response()
+    assert delta_of(again) == ({"x": "1"}, [])
+    talk.accept(again)
+    assert talk.stream.observe()[0].in_sync
+
+
+def test_after_a_return_to_the_version_before_the_good_parts_are_sent_again() -> None:
+    talk = Talk(snapshot(CLUSTER, x="1", y="1"))
+    talk.ask(CLUSTER)
+    talk.accept(talk.response())
+    talk.stream.update(snapshot(CLUSTER, x="2", y="bad"))
+    talk.reject(talk.response())
+    talk.stream.update(snapshot(CLUSTER, x="1", y="1"))
+    talk.accept(talk.response())
+    talk.stream.update(snapshot(CLUSTER, x="2", y="3"))
+    assert delta_of(talk.response()) == ({"x": "2", "y": "3"}, [])
+
+
+def test_removals_are_not_held_up_by_what_was_rejected_together() -> None:
+    talk = Talk(snapshot(CLUSTER, x="1", y="1", z="1"))
+    talk.ask(CLUSTER)
+    talk.accept(talk.response())
+    talk.stream.update(snapshot(CLUSTER, x="2", y="bad", z="1"))
+    talk.reject(talk.response())
+    talk.stream.update(snapshot(CLUSTER, x="2", y="bad"))
+    removal = talk.response()
+    assert delta_of(removal) == ({}, ["z"])
+    talk.accept(removal)
+    assert talk.nothing()
+    assert talk.stream.observe()[0].state is SyncState.REJECTED
+
+
+def test_a_name_that_returns_while_it_is_under_way_is_removed_when_it_is_gone() -> None:
+    talk = Talk(snapshot(SECRET, x="1", y="1"))
+    talk.ask(SECRET, "x", "y")
+    first = talk.response()
+    talk.ask(SECRET, drop=("x",))
+    talk.ask(SECRET, "x")
+    talk.stream.update(snapshot(SECRET, y="1"))
+    talk.accept(first)
+    assert delta_of(talk.response()) == ({}, ["x"])
+
+
 def test_a_stale_nonce_is_no_verdict_but_its_names_count() -> None:
     talk = Talk(snapshot(SECRET, x="1", y="1"))
     talk.ask(SECRET, "x")

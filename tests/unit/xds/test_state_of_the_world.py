@@ -238,6 +238,62 @@ def test_a_further_name_after_a_rejection_brings_only_what_was_not_rejected() ->
     assert not seen.in_sync
 
 
+def test_what_was_rejected_together_is_sent_again_when_a_part_is_replaced() -> None:
+    """Which part was bad is not known, nor whether the client took the others."""
+    talk = Talk(snapshot(ROUTES, x="1", y="bad"))
+    talk.ask(ROUTES, "x", "y")
+    talk.reject(talk.response(), "x", "y")
+    assert talk.nothing()
+    talk.stream.update(snapshot(ROUTES, x="1", y="2"))
+    mended = talk.response()
+    assert contents_of(mended) == ["1", "2"]
+    talk.accept(mended, "x", "y")
+    assert talk.stream.observe()[0].in_sync
+
+
+def test_after_a_return_to_the_version_before_the_good_parts_are_sent_again() -> None:
+    talk = Talk(snapshot(ROUTES, x="1", y="1"))
+    talk.ask(ROUTES, "x", "y")
+    talk.accept(talk.response(), "x", "y")
+    talk.stream.update(snapshot(ROUTES, x="2", y="bad"))
+    talk.reject(talk.response(), "x", "y")
+    talk.stream.update(snapshot(ROUTES, x="1", y="1"))
+    back = talk.response()
+    assert contents_of(back) == ["1", "1"]
+    talk.accept(back, "x", "y")
+    talk.stream.update(snapshot(ROUTES, x="2", y="3"))
+    assert contents_of(talk.response()) == ["2", "3"]
+
+
+def test_what_the_client_had_is_not_at_fault() -> None:
+    talk = Talk(snapshot(ROUTES, x="1"))
+    talk.ask(ROUTES, "x", "y")
+    talk.accept(talk.response(), "x", "y")
+    talk.stream.update(snapshot(ROUTES, x="1", y="bad"))
+    refused = talk.response()
+    assert contents_of(refused) == ["1", "bad"]
+    talk.reject(refused, "x", "y")
+    assert talk.nothing()
+    talk.ask(ROUTES, "y", nonce=refused.nonce)
+    assert talk.nothing()
+    talk.ask(ROUTES, "x", "y", nonce=refused.nonce)
+    assert contents_of(talk.response()) == ["1"]
+
+
+def test_a_client_that_gives_up_what_it_rejected_is_in_sync() -> None:
+    talk = Talk(snapshot(ROUTES, x="1", y="bad"))
+    talk.ask(ROUTES, "x")
+    first = talk.response()
+    talk.ask(ROUTES, "x", "y", nonce=first.nonce)
+    second = talk.response()
+    talk.reject(second, "x", "y")
+    assert talk.nothing()
+    assert not talk.stream.observe()[0].in_sync
+    talk.ask(ROUTES, "x", nonce=second.nonce)
+    assert talk.nothing()
+    assert talk.stream.observe()[0].in_sync
+
+
 def test_all_are_wanted_if_none_was_ever_named() -> None:
     talk = Talk(snapshot(LISTENER, x="1", y="2"))
     talk.ask(LISTENER)

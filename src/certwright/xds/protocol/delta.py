@@ -2,8 +2,9 @@
 
 A request adds and removes names, so each one counts, also with a stale nonce: only its verdict is
 ignored then. A name that is subscribed to is sent even if the client should have it: it may have
-dropped it meanwhile. What was rejected is not sent again on the stream. A cluster that changes is
-not used by Envoy until it was sent its endpoints again: so they follow, without being asked for.
+dropped it meanwhile. What was rejected is not sent again on the stream; of what was rejected
+together, the good parts are not known: it is sent again as soon as one part is replaced. A cluster
+that changes is not used by Envoy until it was sent its endpoints again: so they follow unasked.
 """
 
 from collections.abc import Iterable, Mapping
@@ -25,7 +26,7 @@ from certwright.xds.wire import text_field, wrapped
 
 _NONCE_FIELD: Final = 5
 _UNKNOWN: Final = ""
-"""The version of a resource that was sent and rejected: the client may have the one before."""
+"""The version of a resource that the client may have, in whichever version, or not at all."""
 
 
 class _Subscription:
@@ -59,13 +60,16 @@ class _Subscription:
                 self.wildcard = True
             else:
                 self.names.add(name)
-            if not first:
-                self.known.pop(name, None)
+            if not first and (name in self.known or self._is_under_way(name)):
+                self.known[name] = _UNKNOWN
             self.source = None
         if len(self.names) > MOST_NAMES:
             raise ProtocolViolation(f"more than {MOST_NAMES} resources of a type are asked for")
 
-    def remove(self, names: Iterable[str]) -> None:
+    def _is_under_way(self, name: str) -> bool:
+        return self.verdict.outstanding and name in self.in_flight
+
+    def remove(self, names: frozenset[str]) -> None:
         """Unsubscribe from names; what the wildcard still covers is sent anew."""
         for name in names:
             if name == WILDCARD:
@@ -75,6 +79,7 @@ class _Subscription:
                 self.names.discard(name)
                 self.known.pop(name, None)
             self.source = None
+        self.verdict.reconsider(lambda name, _version: name not in names and self.covers(name))
 
     def lacking(self, wanted: ResourceSet) -> list[XdsResource]:
         """Return the resources that the client lacks."""
@@ -85,6 +90,20 @@ class _Subscription:
             if (found := wanted.resources.get(name)) is not None
             and self.known.get(name) != found.version
         ]
+
+    def covers(self, name: str) -> bool:
+        """Return whether a resource of this name is asked for."""
+        return self.wildcard or name in self.names
+
+    def sendable(self, lacking: list[XdsResource]) -> list[XdsResource]:
+        """Return what is to be sent of that, after what the client thought of it before."""
+        verdict = self.verdict
+        if not verdict.has_rejected:
+            return lacking
+        versions = {one.name: one.version for one in lacking}
+        verdict.reconsider(lambda name, version: versions.get(name) == version)
+        fit = [one for one in lacking if not verdict.was_rejected(one.name, one.version)]
+        return fit if any(not verdict.is_doubtful(one.name, one.version) for one in fit) else []
 
     def removed(self, wanted: ResourceSet) -> list[str]:
         """Return the names of resources that the client has and shall not have."""
@@ -137,7 +156,7 @@ class DeltaStream:
         if verdict.outstanding and request.nonce == verdict.nonce:
             if request.error is None:
                 received = Received.ACCEPTED
-                verdict.accept(now)
+                verdict.accept(found.in_flight, now)
             else:
                 received = Received.REJECTED
                 found.reject(request.error, now)
@@ -174,13 +193,14 @@ class DeltaStream:
             if wanted is None or subscription.verdict.outstanding or subscription.source is wanted:
                 continue
             lacking, removed = subscription.lacking(wanted), subscription.removed(wanted)
-            rejected = subscription.verdict.was_rejected
-            changed = [one for one in lacking if not rejected(one.name, one.version)]
+            changed = subscription.sendable(lacking)
             if changed or removed or (subscription.unanswered and subscription.is_answer(wanted)):
                 complete = len(changed) == len(lacking)
                 return self._respond(subscription, wanted, changed, removed, now, complete=complete)
             if not subscription.unanswered:
                 subscription.source = wanted
+            if not lacking:
+                subscription.verdict.satisfy(wanted.version, now)
         return None
 
     def _wanted(self, subscription: _Subscription) -> ResourceSet | None:

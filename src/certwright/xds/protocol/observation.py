@@ -1,6 +1,6 @@
 """What is known of one type on one stream: what is wanted, what is held, and the verdict."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -76,7 +76,12 @@ class StreamResponse(NamedTuple):
 
 
 class ClientVerdict:
-    """The last response of a type, and what the client thought of it."""
+    """The last response of a type, and what the client thought of it.
+
+    A response is rejected as a whole, and which of its parts are at fault is not said. What the
+    client had before is not. If one part is left, it is, and is not sent again. Several are in
+    doubt: as long as all of them are wanted, they are no reason for a response.
+    """
 
     def __init__(self, now: datetime) -> None:
         self.state = SyncState.WAITING
@@ -90,7 +95,10 @@ class ClientVerdict:
         self.message = ""
         self.rejections = 0
         self._complete = True
-        self._versions: dict[tuple[str, str], None] = {}
+        self._only_removals = False
+        """Whether the response that was rejected last had no resources."""
+        self._rejected: dict[tuple[str, str], None] = {}
+        self._doubtful: Mapping[str, str] = {}
 
     @property
     def outstanding(self) -> bool:
@@ -102,31 +110,55 @@ class ClientVerdict:
         self.state, self.since, self.sent, self.nonce = SyncState.SENT, now, version, nonce
         self._complete = complete
 
-    def accept(self, now: datetime) -> None:
-        """Note that the client accepted the last response."""
+    def accept(self, contents: Mapping[str, str], now: datetime) -> None:
+        """Note that the client accepted the last response, which had these versions by name."""
         self.since = now
+        if contents:  # with what was new, all that was in doubt went along
+            self._doubtful = {}
         if self._complete:
             self.state = SyncState.ACKNOWLEDGED
             self.held, self.rejected, self.message = self.sent, "", ""
         else:
             self.state = SyncState.REJECTED  # what was left out still stands
 
-    def reject(self, message: str, contents: Mapping[str, str], now: datetime) -> None:
-        """Note that the client rejected the last response, which had these versions by name."""
+    def reject(self, message: str, suspects: Mapping[str, str], now: datetime) -> None:
+        """Note that the client rejected the last response, and what it had not before of it."""
         self.state, self.since = SyncState.REJECTED, now
         self.rejected, self.message = self.sent, message
         self.rejections += 1
-        for item in contents.items():
-            self._versions.pop(item, None)
-            self._versions[item] = None
-        while len(self._versions) > _REMEMBERED:
-            del self._versions[next(iter(self._versions))]
+        self._only_removals = not suspects
+        if len(suspects) > 1:
+            self._doubtful = suspects
+        for item in suspects.items() if len(suspects) == 1 else ():
+            self._rejected.pop(item, None)
+            self._rejected[item] = None
+            if len(self._rejected) > _REMEMBERED:
+                del self._rejected[next(iter(self._rejected))]
+
+    def satisfy(self, version: str, now: datetime) -> None:
+        """Note that the client lacks nothing: what it rejected, it does not want any more."""
+        if self.state is SyncState.REJECTED and not self._only_removals:
+            self.state, self.since = SyncState.ACKNOWLEDGED, now
+            self.held, self.rejected, self.message = version, "", ""
 
     @property
     def has_rejected(self) -> bool:
         """Whether anything was rejected on this stream."""
-        return bool(self._versions)
+        return bool(self._rejected or self._doubtful)
 
     def was_rejected(self, name: str, version: str) -> bool:
-        """Return whether the client rejected a resource in this version, or what came with it."""
-        return (name, version) in self._versions
+        """Return whether the client rejected a resource in this version, for itself."""
+        return (name, version) in self._rejected
+
+    def is_doubtful(self, name: str, version: str) -> bool:
+        """Return whether it was rejected together with others.
+
+        It goes along with the next part that is new, for the client may lack it; but by itself it
+        is no reason to send a response.
+        """
+        return self._doubtful.get(name) == version
+
+    def reconsider(self, is_wanted: Callable[[str, str], bool]) -> None:
+        """Doubt nothing if one of the parts in doubt is not wanted: the others may be good."""
+        if not all(is_wanted(name, version) for name, version in self._doubtful.items()):
+            self._doubtful = {}

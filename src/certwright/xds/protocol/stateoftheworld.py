@@ -9,7 +9,8 @@ easy to get wrong:
   sends all of it again with its next verdict.
 - What was rejected is not sent again on the stream, however often the client asks. Yet after a
   rejection it is not known what the client has, for Envoy applies the good parts of a response:
-  so whatever else is wanted next is sent, even if the client had it before.
+  so whatever else is wanted next is sent, even if the client had it before. Of what was rejected
+  together, the good parts are not known either: it is sent again as soon as one part is replaced.
 - Of clusters and listeners an empty response means that there are none. Of other types it would
   mean nothing, so their subscriptions wait until a resource exists.
 - A cluster that changes is not used by Envoy until it was sent its endpoints again, and until then
@@ -18,6 +19,7 @@ easy to get wrong:
 
 from collections.abc import Mapping
 from datetime import datetime
+from hashlib import sha256
 from itertools import count
 from typing import Final
 
@@ -56,6 +58,8 @@ class _Subscription:
         """What the client was sent last and did not reject; None if that is not known."""
         self.source: ResourceSet | None = None
         """The set of which nothing more is to be sent; None if something may be."""
+        self.before: Mapping[str, str] = {}
+        """What the client had when the last response was sent."""
         self.in_flight: Mapping[str, str] = {}
         """What the last response had."""
 
@@ -70,6 +74,7 @@ class _Subscription:
         if self.current is not None and not wildcard:
             # Names that return later are to be sent anew, for the client drops what it gives up.
             self.current = {name: held for name, held in self.current.items() if name in names}
+        self.verdict.reconsider(lambda name, _version: wildcard or name in names)
 
     def wanted(self, snapshot: NodeSnapshot | None) -> ResourceSet | None:
         """Return what there is of the type; None if that is no answer."""
@@ -83,9 +88,11 @@ class _Subscription:
             return None
         selection = wanted.all if self.wildcard else wanted.select(self.names)
         if self.full:
-            if self.verdict.was_rejected(_WHOLE, _fingerprint(selection.versions)):
+            if self.verdict.was_rejected(_WHOLE, _digest(selection.versions)):
                 return None
         else:
+            versions = selection.versions
+            self.verdict.reconsider(lambda name, version: versions.get(name) == version)
             selection = self._without_rejected(wanted, selection)
             if not selection.versions:
                 return None
@@ -104,9 +111,18 @@ class _Subscription:
         return selection if len(fit) == len(selection.versions) else wanted.choose(fit)
 
     def _differs(self, versions: Mapping[str, str]) -> bool:
-        if self.current is None or self.full:
+        if self.full:
             return self.current != versions
-        return any(self.current.get(name) != version for name, version in versions.items())
+        current, is_doubtful = self.current or {}, self.verdict.is_doubtful
+        return any(
+            current.get(name) != version and not is_doubtful(name, version)
+            for name, version in versions.items()
+        )
+
+    def has_all(self, wanted: ResourceSet) -> bool:
+        """Return whether the client has all that it wants, as far as it exists."""
+        versions = (wanted.all if self.wildcard else wanted.select(self.names)).versions
+        return self.current is not None and versions.items() <= self.current.items()
 
     def replaces(self, versions: Mapping[str, str]) -> bool:
         """Return whether a response with these versions changes what the client has."""
@@ -119,11 +135,17 @@ class _Subscription:
 
     def reject(self, message: str, now: datetime) -> None:
         """Note that the last response was rejected: all of it, for its parts share one verdict."""
-        contents = self.in_flight
+        self.source = None
         if self.full:
-            contents = {_WHOLE: _fingerprint(contents)}
-        self.verdict.reject(message, contents, now)
-        self.current = self.source = None
+            self.verdict.reject(message, {_WHOLE: _digest(self.in_flight)}, now)
+            self.current = None
+            return
+        sent, before = self.in_flight.items(), self.before
+        suspects = {name: version for name, version in sent if before.get(name) != version}
+        self.verdict.reject(message, suspects, now)
+        if self.current is not None:
+            sure = self.current.items()
+            self.current = {name: version for name, version in sure if name not in suspects}
 
 
 class StateStream:
@@ -155,7 +177,7 @@ class StateStream:
         if verdict.outstanding and request.nonce:  # one without was sent before a response came
             if request.error is None:
                 received = Received.ACCEPTED
-                verdict.accept(now)
+                verdict.accept(found.in_flight, now)
             else:
                 received = Received.REJECTED
                 found.reject(request.error, now)
@@ -198,6 +220,8 @@ class StateStream:
                 return self._respond(subscription, wanted, selection, now)
             if subscription.current is not None:
                 subscription.source = wanted
+                if subscription.has_all(wanted):
+                    subscription.verdict.satisfy(wanted.version, now)
         return None
 
     def _respond(
@@ -213,6 +237,7 @@ class StateStream:
         if endpoints and wanted.type_url == CLUSTER and subscription.replaces(selection.versions):
             endpoints.resend()
             self.due.add(ENDPOINTS)
+        subscription.before = subscription.current or {}
         subscription.current = subscription.in_flight = selection.versions
         subscription.source = wanted
         whole = wanted.all if subscription.wildcard else wanted.select(subscription.names)
@@ -245,5 +270,5 @@ class StateStream:
         )
 
 
-def _fingerprint(versions: Mapping[str, str]) -> str:
-    return repr(sorted(versions.items()))
+def _digest(versions: Mapping[str, str]) -> str:
+    return sha256(repr(sorted(versions.items())).encode()).hexdigest()
