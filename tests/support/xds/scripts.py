@@ -227,8 +227,9 @@ class ScriptClient:
         self._accepted = {n: body for n, body in self._accepted.items() if n in names}
         if self._delta:
             self._send_delta(subscribe=new, unsubscribe=gone)
-        else:
-            self._send_state()
+        else:  # without the error it would accept what it has not answered
+            self._send_state("still bad" if self._withheld else None)
+            self._withheld = False
 
     def insist(self) -> None:
         """Say what was withheld: a server that repeats itself would do so without end."""
@@ -352,7 +353,7 @@ class ScriptClient:
             return bad
         for name, _ in unsure:
             self._accepted.pop(name, None)
-        if len(unsure) == 1:
+        if len(unsure) == 1 and not bad <= self._rejected:
             self._alone |= bad
         return bad
 
