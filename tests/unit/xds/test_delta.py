@@ -58,6 +58,15 @@ def test_only_what_changed_is_sent() -> None:
     assert delta_of(talk.response()) == ({"x": "2", "z": "1"}, ["y"])
 
 
+def test_after_a_response_is_accepted_nothing_needs_a_look() -> None:
+    talk = Talk(snapshot(CLUSTER, x="1", y="1"))
+    talk.ask(CLUSTER)
+    talk.accept(talk.response())
+    assert not talk.stream.due
+    talk.stream.update(snapshot(CLUSTER, x="2", y="1"))
+    assert talk.stream.due == {CLUSTER}
+
+
 def test_everything_waits_for_the_first_snapshot() -> None:
     talk = Talk()
     talk.ask(CLUSTER)

@@ -59,6 +59,15 @@ def test_an_accepted_response_is_not_sent_again() -> None:
     assert talk.nothing()
 
 
+def test_after_a_response_is_accepted_nothing_needs_a_look() -> None:
+    talk = Talk(snapshot(CLUSTER, x="1", y="1"))
+    talk.ask(CLUSTER)
+    talk.accept(talk.response())
+    assert not talk.stream.due
+    talk.stream.update(snapshot(CLUSTER, x="2", y="1"))
+    assert talk.stream.due == {CLUSTER}
+
+
 def test_a_change_is_sent_without_being_asked_for() -> None:
     talk = Talk(snapshot(CLUSTER, x="1"))
     talk.ask(CLUSTER)

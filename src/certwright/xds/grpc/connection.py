@@ -206,6 +206,11 @@ class GrpcConnection:
 
     # Out
 
+    @property
+    def has_more(self) -> bool:
+        """Whether calls may have something to send that was not made yet."""
+        return bool(self._ready)
+
     def _on_wake(self, call: GrpcCall) -> None:
         if call.stream_id in self._calls:
             self._ready[call.stream_id] = call

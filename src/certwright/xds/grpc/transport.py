@@ -217,7 +217,7 @@ class ClientTransport(asyncio.Protocol):
         while data := connection.take_output(room=self._room):
             self._tls.write(data)
             self._flush()
-            if not self._room:
+            if not self._room or not connection.has_more:
                 break
         if connection.closing:
             self.close()

@@ -143,8 +143,15 @@ class DeltaStream:
 
     def receive(self, request: DeltaRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
-        self.due.add(request.type_url)
-        return self._receive(request, now)
+        received = self._receive(request, now)
+        if self._may_lack(self._subscriptions[request.type_url]):
+            self.due.add(request.type_url)
+        return received
+
+    def _may_lack(self, subscription: _Subscription) -> bool:
+        """Return whether there may be something to send, after a look that costs nearly nothing."""
+        source = subscription.source
+        return source is None or source is not self._wanted(subscription)
 
     def _receive(self, request: DeltaRequest, now: datetime) -> Received:
         found = self._subscriptions.get(request.type_url)
@@ -178,7 +185,7 @@ class DeltaStream:
         """Take the newest snapshot; without one, the client keeps what it has."""
         self._snapshot = snapshot
         for type_url, subscription in self._subscriptions.items():
-            if subscription.source is None or subscription.source is not self._wanted(subscription):
+            if self._may_lack(subscription):
                 self.due.add(type_url)
 
     def next_response(self, now: datetime) -> StreamResponse | None:
@@ -230,6 +237,8 @@ class DeltaStream:
         for name in removed:
             del subscription.known[name]
         subscription.verdict.send(wanted.version, nonce, now, complete=complete)
+        if complete:
+            subscription.source = wanted
         ending = text_field(_NONCE_FIELD, nonce)
         body = encode_delta(wanted, changed, removed)
         return StreamResponse(wanted.type_url, wanted.version, nonce, body, ending)

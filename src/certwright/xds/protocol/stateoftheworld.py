@@ -161,9 +161,14 @@ class StateStream:
     def receive(self, request: StateRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
         received = self._receive(request, now)
-        if received is not Received.STALE:
+        if received is not Received.STALE and self._may_lack(self._subscriptions[request.type_url]):
             self.due.add(request.type_url)
         return received
+
+    def _may_lack(self, subscription: _Subscription) -> bool:
+        """Return whether there may be something to send, after a look that costs nearly nothing."""
+        source = subscription.source
+        return source is None or source is not subscription.wanted(self._snapshot)
 
     def _receive(self, request: StateRequest, now: datetime) -> Received:
         found = self._subscriptions.get(request.type_url)
@@ -199,9 +204,7 @@ class StateStream:
         """Take the newest snapshot; without one, the client keeps what it has."""
         self._snapshot = snapshot
         for type_url, subscription in self._subscriptions.items():
-            if subscription.source is None or subscription.source is not subscription.wanted(
-                snapshot
-            ):
+            if self._may_lack(subscription):
                 self.due.add(type_url)
 
     def next_response(self, now: datetime) -> StreamResponse | None:
