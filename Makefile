@@ -97,7 +97,7 @@ sim: $(READY) ## A long simulation campaign: make sim SEEDS=20000
 
 .PHONY: mutants
 mutants: $(READY) ## Break each claimed behaviour and see that its tests fail: make mutants ONLY=MR-31
-	@$(BIN)/python -m tests.mutants --spec $(or $(SPEC),MR) --only $(ONLY) --jobs $(CORES) $(ARGS)
+	@$(BIN)/python -m tests.mutants $(if $(SPEC),--spec $(SPEC)) --only $(ONLY) --jobs $(CORES) $(ARGS)
 
 .PHONY: bench
 bench: $(READY) go helm ## The benchmarks, with their peers, on this machine

@@ -168,6 +168,8 @@ class LateSite:
         return False
 
 
+@pytest.mark.scenario("DS-22")
+@pytest.mark.scenario("DS-61")
 async def test_no_handshake_fails_and_time_alone_is_not_waited_for(certifying: Certifying) -> None:
     certifying.settings = {
         "observer": ReportObserver(),
