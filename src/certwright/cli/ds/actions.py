@@ -72,7 +72,8 @@ async def rotate_authority(target: Target, name: str | None, *, dry_run: bool) -
         f"the authority {authority.key} (serial {authority.status.serial_number}) {word} replaced:"
         " a new one is made, all trust both, certificates are issued anew, the old one is dropped"
     )
-    print("follow it with: certwright ds status", file=sys.stderr)
+    if not dry_run:
+        print("follow it with: certwright ds status", file=sys.stderr)
     return 0
 
 

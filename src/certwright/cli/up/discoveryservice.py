@@ -41,6 +41,10 @@ NAME: Final = "sample"
 SPACE: Final = "envoy-system"
 """The namespace of the control plane."""
 NODE: Final = "web"
+_WITHOUT_SCHEMA: Final = (
+    "CERTWRIGHT_ENVOY=/usr/bin/envoy certwright up   # EnvoyConfigs are published, too: see "
+    "certwright xds schema --help"
+)
 _SERVER_SECRET: Final = f"marin3r-server-cert-{NAME}"
 _CERTIFICATES: Final = CertificateOperatorSettings(
     keys=pki.KeySpec(), propagation=timedelta(seconds=10), soonest=timedelta(seconds=2)
@@ -124,7 +128,7 @@ def _suggestions(kubectl: str, *, with_config: bool) -> list[str]:
         f"{kubectl} get pod {NODE} -o jsonpath='{{.spec.containers[*].name}}'   # with its sidecar",
         f"certwright ds status {NAME}   # its certificates, and whether it serves",
         f"certwright ds rotate-ca {NAME}   # another authority, step by step; see the status again",
-        *(configs if with_config else []),
+        *(configs if with_config else [_WITHOUT_SCHEMA]),
     ]
 
 

@@ -29,6 +29,14 @@ _TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _LONGEST_DRAIN: Final = 24 * 3600
 _FIRST_PORT: Final = 1
+_WHITE: Final = frozenset("\t\r\n")
+_LONGEST_TEXT: Final = 4096
+_LONGEST: Final = {"node-id": 253, "cluster-id": 253, "envoy-extra-args": 32_768}
+"""How many characters an annotation may have. Together they may have 256 KiB, and much of it would
+be copied into the Pod, its log and the answer."""
+_LONGEST_REASON: Final = 500
+_MOST_UNKNOWN: Final = 10
+"""So many annotations that have no effect are named."""
 
 T = TypeVar("T")
 
@@ -100,7 +108,12 @@ class _Reader:
 
     def text(self, name: str, default: str = "") -> str:
         self.known.add(name)
-        return str(self.found.get(PREFIX + name) or default)
+        text = str(self.found.get(PREFIX + name) or "")
+        if len(text) > (most := _LONGEST.get(name, _LONGEST_TEXT)):
+            raise _denied(name, f"{len(text)} characters are more than {most}")
+        if not all(one.isprintable() or one in _WHITE for one in text):
+            raise _denied(name, "it has characters that cannot be printed")
+        return text or default
 
     def name(self, name: str, default: str, problems: Callable[[str], list[str]]) -> str:
         text = self.text(name, default)
@@ -129,7 +142,7 @@ def read_annotations(found: Mapping[str, str], defaults: SidecarDefaults) -> Sid
     node_id = read.text("node-id")
     if not node_id.strip():
         what = "is empty" if PREFIX + "node-id" in found else "is missing"
-        raise _denied("node-id", f"it {what}; it names the configuration that Envoy gets", what)
+        raise _denied("node-id", "it names the configuration that Envoy gets", what)
     named = read.text("discovery-service.name", defaults.discovery_service)
     if named != defaults.discovery_service:
         belongs = f"this namespace belongs to DiscoveryService {defaults.discovery_service}"
@@ -161,9 +174,9 @@ def read_annotations(found: Mapping[str, str], defaults: SidecarDefaults) -> Sid
         raise _denied("tls-volume", f"{request.tls_volume!r} is also the config-volume")
     if read.text("init-manager.image"):
         read.warn("init-manager.image", "there is no init manager; the annotation has no effect")
-    for key in sorted(found):
-        if key.startswith(PREFIX) and key.removeprefix(PREFIX) not in read.known:
-            read.warn(key.removeprefix(PREFIX), "is not known; the annotation has no effect")
+    names = (key.removeprefix(PREFIX) for key in sorted(found) if key.startswith(PREFIX))
+    for name in [one for one in names if one not in read.known][:_MOST_UNKNOWN]:
+        read.warn(name, "is not known; the annotation has no effect")
     return replace(request, warnings=tuple(read.warnings))
 
 
@@ -270,4 +283,5 @@ def _shown(value: object) -> str:
 
 def _denied(name: str, why: str, what: str = "is wrong") -> InjectionDenied:
     key = PREFIX + name
-    return InjectionDenied(f"annotation {key} {what}: {why}", key)
+    shown = why if len(why) <= _LONGEST_REASON else f"{why[:_LONGEST_REASON]}…"
+    return InjectionDenied(f"annotation {key} {what}: {shown}", key)

@@ -8,6 +8,7 @@ from certwright.kube.kinds import (
     ClusterRole,
     ClusterRoleBinding,
     ConfigMap,
+    CustomResourceDefinition,
     Deployment,
     MutatingWebhookConfiguration,
     Namespace,
@@ -37,6 +38,7 @@ def service_rules() -> Iterator[PolicyRule]:
     """Yield what the controller of DiscoveryServices needs beyond its watches."""
     for kind in _KEPT:
         yield allow(kind, "get", "list", "watch", "create", "update", "patch", "delete")
+    yield allow(CustomResourceDefinition, "list", "watch")  # when its own kinds come and go
     yield allow(Namespace, "patch")
     yield allow(Pod, "create")  # as dry runs only: the API knows no smaller right
     yield from (*CLUSTER_RULES, *NAMESPACE_RULES, *OWN_RULES)

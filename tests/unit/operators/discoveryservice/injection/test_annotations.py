@@ -182,3 +182,31 @@ def test_a_shutdown_manager_needs_an_image() -> None:
 
 def test_several_spaces_are_one() -> None:
     assert read(envoy_extra_args="-l  debug ").extra_args == ("-l", "debug")
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("node_id", 253), ("cluster_id", 253), ("envoy_extra_args", 32_768),
+                       ("ports", 4096), ("envoy_image", 4096), ("resources.limits.cpu", 4096)],
+)  # fmt: skip
+def test_no_annotation_is_longer_than_its_limit(name: str, most: int) -> None:
+    denied = denial(**{name: "9" * (most + 1)})
+    assert f"{most + 1} characters are more than {most}" in str(denied)
+    assert denied.annotation.endswith(name.replace("_", "-"))
+
+
+def test_what_is_as_long_as_it_may_be_is_followed() -> None:
+    assert len(read(node_id="n" * 253).node_id) == 253
+    assert len(read(envoy_extra_args="a " * 16_384).extra_args) == 16_384
+
+
+@pytest.mark.parametrize("text", ["a\0b", "a\x1b[2Jb", "a\u202eb"])
+def test_what_cannot_be_printed_is_denied_and_not_repeated(text: str) -> None:
+    denied = denial(node_id=text)
+    assert "cannot be printed" in str(denied)
+    assert str(denied).isprintable()
+
+
+def test_answers_are_short_whatever_is_asked() -> None:
+    assert len(str(denial(ports="x" * 4000))) < 700
+    many = read(**{f"other_{number}": "x" for number in range(3000)})
+    assert len(many.warnings) == 10
