@@ -100,7 +100,7 @@ def container_ports(pod: JsonObject) -> Iterator[int]:
                 yield port["containerPort"]
         for name in _PROBES:
             probe = container.get(name) or {}
-            for handler in ("httpGet", "tcpSocket"):
+            for handler in ("httpGet", "tcpSocket", "grpc"):
                 port = (probe.get(handler) or {}).get("port")
                 if isinstance(port, int):
                     yield port

@@ -77,6 +77,8 @@ def test_a_port_of_the_node_is_given_once() -> None:
 def test_probes_name_ports_too() -> None:
     one = pod({"name": "a", "livenessProbe": {"httpGet": {"port": 9403}}})
     assert list(container_ports(one)) == [9403]
+    two = pod({"name": "a", "readinessProbe": {"grpc": {"port": 9404}}})
+    assert list(container_ports(two)) == [9404]
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from certwright.kube import JsonObject
+from certwright.testkit.node.process.grpchealth import SERVING, HealthCheck, HealthCheckFailed
 
 _HTTP_OK: Final = range(200, 400)
 _LONGEST_LINE: Final = 4096
@@ -87,11 +88,11 @@ async def ask(
                 return await _http(http, port_of(http["port"]), pod_ip)
             if tcp := probe.get("tcpSocket"):
                 return await _tcp(port_of(tcp["port"]), tcp["port"], pod_ip)
+            if grpc := probe.get("grpc"):
+                return await _grpc(grpc, port_of(grpc["port"]), pod_ip, seconds)
     except TimeoutError:
         return ProbeAnswer(False, _timed_out(probe, seconds, pod_ip))
-    return ProbeAnswer(
-        False, "Missing probe handler: this node asks by exec, httpGet and tcpSocket"
-    )
+    return ProbeAnswer(False, "missing probe handler")
 
 
 def _timed_out(probe: JsonObject, seconds: float, pod_ip: str) -> str:
@@ -99,6 +100,8 @@ def _timed_out(probe: JsonObject, seconds: float, pod_ip: str) -> str:
         return f"command timed out after {seconds:g}s"
     if http := probe.get("httpGet"):
         return f'Get "{_url(http, pod_ip)}": {_TIMED_OUT}'
+    if probe.get("grpc"):
+        return f"timeout: health rpc did not complete within {seconds:g}s"
     return f"dial tcp {pod_ip}:{probe['tcpSocket']['port']}: i/o timeout"
 
 
@@ -145,6 +148,32 @@ async def _http(http: JsonObject, port: int, pod_ip: str) -> ProbeAnswer:
     if status in _HTTP_OK:
         return ProbeAnswer(True)
     return ProbeAnswer(False, f"HTTP probe failed with statuscode: {status}")
+
+
+async def _grpc(grpc: JsonObject, port: int, pod_ip: str, seconds: float) -> ProbeAnswer:
+    """Ask by the health protocol of gRPC, without TLS, as kubelet does."""
+    address = f"{pod_ip}:{grpc['port']}"
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    except OSError:  # kubelet tries until its time is over, and says so
+        why = f"within {seconds:g}s: context deadline exceeded"
+        return ProbeAnswer(False, f'timeout: failed to connect service "{address}" {why}')
+    check = HealthCheck(address, grpc.get("service") or "")
+    status = None
+    try:
+        while status is None:
+            writer.write(check.output)
+            data = await reader.read(_LONGEST_LINE)
+            if not data:
+                raise HealthCheckFailed("the connection was closed")
+            status = check.receive(data)
+    except (OSError, HealthCheckFailed) as error:
+        return ProbeAnswer(False, f"error: health rpc probe failed: {error}")
+    finally:
+        writer.close()
+    if status == SERVING:
+        return ProbeAnswer(True)
+    return ProbeAnswer(False, f'service unhealthy (responded with "{status}")')
 
 
 def _request(http: JsonObject, pod_ip: str) -> bytes:
