@@ -1,11 +1,15 @@
 """Authors who use a type checker are told about their mistakes by it."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import certwright
+
+OPTIONS = ("--strict", "--follow-imports", "silent")
 PROGRAM = """
 from dataclasses import dataclass
 from datetime import timedelta
@@ -107,11 +111,12 @@ def test_the_program_is_accepted_and_each_mistake_is_not(
     programs = sorted(path.name for path in tmp_path.iterdir())
     cache = request.config.rootpath / ".cache" / "mypy"  # kept: what is imported stays the same
     ended = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(cache), *programs],
+        [sys.executable, "-m", "mypy", *OPTIONS, "--cache-dir", str(cache), *programs],
         capture_output=True,
         text=True,
         check=False,
         cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(Path(certwright.__file__).parents[1])},
     )
     complaints = [line for line in ended.stdout.splitlines() if ": error: " in line]
     blamed = {line.partition(":")[0] for line in complaints}

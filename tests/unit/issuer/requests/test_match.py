@@ -65,6 +65,13 @@ def test_references(
     check(lambda: match_reference(ref, "ns1", kinds), expected)
 
 
+@pytest.mark.scenario("ISS-1")
+@pytest.mark.parametrize("kind", ["TestIssuer", "TestClusterIssuer", ""])
+def test_a_reference_to_another_group_means_none_of_ours(kind: str) -> None:
+    told = f'no issuer found for reference: [Group="other", Kind="{kind}", Name="issuer-1"]'
+    check(lambda: match_reference(IssuerRef("issuer-1", kind, "other"), "ns1", KINDS), told)
+
+
 @pytest.mark.scenario("ISS-100")
 @pytest.mark.scenario("ISS-88")
 @pytest.mark.scenario("ISS-85")
