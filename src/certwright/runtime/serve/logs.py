@@ -138,6 +138,8 @@ def _as_text(_logger: WrappedLogger, _method: str, event: EventDict) -> str:
 
 
 def _quoted(value: object) -> str:
+    if isinstance(value, list | tuple) and all(isinstance(one, str) for one in value):
+        value = "; ".join(value)
     text = value if isinstance(value, str) else orjson.dumps(value, default=str).decode()
     if text and not _NEEDS_QUOTES.search(text):
         return _one_line(text)

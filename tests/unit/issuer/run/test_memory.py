@@ -35,6 +35,7 @@ def test_old_news_about_settled_requests_is_known_as_such(monkeypatch: pytest.Mo
     assert not memory.is_final(ConfigMap, Key("ns", "second"), "8")
 
 
+@pytest.mark.scenario("ISS-23")
 def test_requests_are_linked_until_forgotten() -> None:
     memory = AppMemory(KINDS)
     memory.link(ConfigMap, REQUEST, ONE)

@@ -38,6 +38,12 @@ def test_json_is_one_object_per_line(stream: io.StringIO) -> None:
     )
 
 
+def test_texts_in_a_list_are_read_without_brackets(stream: io.StringIO) -> None:
+    configure_logs(as_json=False, stream=stream)
+    structlog.get_logger().info("raised", lines=["a.py:1 in sign: x()", "b.py:2"], counts=[1, 2])
+    assert stream.getvalue().endswith('lines="a.py:1 in sign: x(); b.py:2" counts=[1,2]\n')
+
+
 def test_text_cannot_be_forged_from_inside(stream: io.StringIO) -> None:
     configure_logs(as_json=False, stream=stream)
     evil = "x\n12:00:00.000 ERROR   all is lost\x1b[2J\u2028\u202e"
