@@ -147,7 +147,7 @@ async def test_an_order_that_takes_its_time_is_placed_once(
     "answers", [{"posts": [401]}, {"gets": [404]}, {"posts": [503]}], ids=json.dumps
 )
 async def test_what_passes_is_tried_again(
-    cluster: Cluster, app: IssuerApp[Any], answers: dict[str, list[int]]
+    cluster: Cluster, app: IssuerApp[Any], answers: Any
 ) -> None:
     tickets = Tickets(**answers)
     await answered(cluster, app, tickets, is_issued)

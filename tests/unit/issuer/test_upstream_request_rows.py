@@ -294,3 +294,12 @@ def test_upstream(row: Row) -> None:
 def test_no_row_is_forgotten() -> None:
     """The 26th, of a request that is gone, is left to a cluster."""
     assert len({row.name for row in ROWS}) == 25
+
+
+@pytest.mark.scenario("ISS-27")
+@pytest.mark.parametrize(("ca", "written"), [(b"", {}), (b"root", {"ca": "cm9vdA=="})])
+def test_an_authority_is_written_if_there_is_one(ca: bytes, written: JsonObject) -> None:
+    kind = request_kind("upstream", set_ca=True)
+    looked = Reconciler(kind, both_issuers()).look(NEW, Bundle(b"cert", ca))
+    assert looked.update is not None
+    assert looked.update.status == {"conditions": [ISSUED], **SIGNED, **written}
