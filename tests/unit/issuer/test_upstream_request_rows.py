@@ -300,6 +300,7 @@ def test_no_row_is_forgotten() -> None:
 @pytest.mark.parametrize(("ca", "written"), [(b"", {}), (b"root", {"ca": "cm9vdA=="})])
 def test_an_authority_is_written_if_there_is_one(ca: bytes, written: JsonObject) -> None:
     kind = request_kind("upstream", set_ca=True)
-    looked = Reconciler(kind, both_issuers()).look(NEW, Bundle(b"cert", ca))
+    row = Row("an authority", sign=Bundle(b"cert", ca))
+    looked = Reconciler(kind, both_issuers()).look(row.request, row.sign)
     assert looked.update is not None
     assert looked.update.status == {"conditions": [ISSUED], **SIGNED, **written}
