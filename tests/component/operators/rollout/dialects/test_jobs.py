@@ -2,7 +2,7 @@
 
 import pytest
 from tests.component.operators.rollout.engine.conftest import EmbeddedRolling
-from tests.support.rollout import job_object
+from tests.support.rollout import job_object, pod_spec, workload_object
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Job
@@ -29,6 +29,7 @@ async def begun(rolling: EmbeddedRolling, job: JsonObject) -> None:
     await rolling.run(dialects=[ReloaderDialect(options)], kinds=kinds)
 
 
+@pytest.mark.scenario("RO-1")
 async def test_a_job_is_recreated_once_for_new_contents(rolling: EmbeddedRolling) -> None:
     await begun(rolling, job_object("once", ["web-tls"], AUTO))
     [first] = await jobs(rolling)
@@ -49,6 +50,7 @@ async def test_a_job_is_recreated_once_for_new_contents(rolling: EmbeddedRolling
     assert [name.count("-") for name in names] == [0, 1, 1]
 
 
+@pytest.mark.scenario("RO-2")
 async def test_the_new_job_is_there_before_the_other_goes(rolling: EmbeddedRolling) -> None:
     await begun(rolling, job_object("once", ["web-tls"], AUTO))
     await rolling.renew()
@@ -57,14 +59,17 @@ async def test_the_new_job_is_there_before_the_other_goes(rolling: EmbeddedRolli
     assert verbs == ["create", "delete"]
 
 
+@pytest.mark.scenario("RO-3")
 async def test_jobs_of_cron_jobs_are_left_to_them(rolling: EmbeddedRolling) -> None:
+    nightly = await rolling.cluster.create(workload_object("nightly", pod_spec(), "CronJob"))
     job = job_object("nightly-1", ["web-tls"], AUTO)
-    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "uid": "1"}
-    job["metadata"]["ownerReferences"] = [{**owner, "controller": True}]
+    owner = {"apiVersion": "batch/v1", "kind": "CronJob", "name": "nightly", "controller": True}
+    job["metadata"]["ownerReferences"] = [{**owner, "uid": nightly["metadata"]["uid"]}]
     await begun(rolling, job)
     await rolling.renew()
     calls = await rolling.wait()
     assert calls.writes == 0
+    assert await rolling.cluster.names(Job) == {"nightly-1"}
 
 
 @pytest.mark.parametrize("ignored", [True, False])
