@@ -1,15 +1,19 @@
 """The way from a real API server into the cluster: Services, pods and the node's endpoint.
 
 kube-apiserver dials nothing of a cluster itself if its egress selector says so: it asks a proxy
-by HTTP CONNECT on a Unix socket. This is that proxy. A Service's address leads to a ready
-endpoint of its EndpointSlices, a pod's address to the port of 127.0.0.1 that stands for its port.
+by HTTP CONNECT on a Unix socket. That proxy is a process of its own, `process.tunnel` says why; it
+asks here where an address leads. A Service's address leads to a ready endpoint of its
+EndpointSlices, a pod's address to the port of 127.0.0.1 that stands for its port.
 """
 
 import asyncio
+import json
 import os
+import socket
+import sys
 import tempfile
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -21,11 +25,13 @@ from certwright.client import Client, TransportError
 from certwright.kube import ApiError, JsonObject
 from certwright.kube.kinds import EndpointSlice, Service
 from certwright.testkit.node.ports import PortTable
+from certwright.testkit.node.process import tunnel
 
-_LONGEST_HEAD: Final = 16_384
 _LONGEST_PLACE: Final = 60
-_CHUNK: Final = 65_536
-_ESTABLISHED: Final = b"HTTP/1.1 200 Connection established\r\n\r\n"
+_TUNNEL: Final = Path(tunnel.__file__)
+"""Run as a file, isolated: importing the package would cost half a second."""
+_START_SECONDS: Final = 60.0
+_END_SECONDS: Final = 10.0
 
 
 def egress_configuration(socket: Path) -> str:
@@ -62,36 +68,34 @@ def find_local(
     return None
 
 
-class EgressProxy:
-    """Connects an API server to what it asks for."""
+class EgressLookup:
+    """Tells the process that connects an API server where addresses of the cluster lead."""
 
     def __init__(self, client: Client, ports: PortTable) -> None:
         self._client = client
         self._ports = ports
+        self.ready = asyncio.Event()
 
-    async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Serve one connection: read where it leads, then pass bytes in both directions."""
+    async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer questions until the other end closes, several at a time."""
+        async with asyncio.TaskGroup() as group:
+            while line := await reader.readline():
+                question = json.loads(line)
+                if "host" not in question:
+                    self.ready.set()
+                    continue
+                group.create_task(self._answer(question, writer))
+
+    async def _answer(self, question: JsonObject, writer: asyncio.StreamWriter) -> None:
+        target = question["host"], question["port"]
         try:
-            head = await reader.readuntil(b"\r\n\r\n")
-            method, target, *_ = head.decode("latin-1").split()
-            host, _, port = target.rpartition(":")
-            local = await self._find((host, int(port))) if method == "CONNECT" else None
-            if local is None:
-                writer.write(f"HTTP/1.1 503 nothing listens at {target}\r\n\r\n".encode())
-                return
-            there = await asyncio.open_connection(*local)
-            writer.write(_ESTABLISHED)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(_pass_on(reader, there[1]))
-                group.create_task(_pass_on(there[0], writer))
-        except OSError:
-            writer.write(b"HTTP/1.1 502 connection refused\r\n\r\n")
-        except (ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            writer.write(b"HTTP/1.1 400 not a CONNECT request\r\n\r\n")
+            local = await self._find(target)
         except (ApiError, TransportError):
-            writer.write(b"HTTP/1.1 503 the API server does not answer\r\n\r\n")
-        finally:
-            writer.close()
+            answer: JsonObject = {"problem": "the API server does not answer"}
+        else:
+            nothing: JsonObject = {"problem": f"nothing listens at {target[0]}:{target[1]}"}
+            answer = nothing if local is None else {"host": local[0], "port": local[1]}
+        writer.write(json.dumps({"id": question["id"], **answer}).encode() + b"\n")
 
     async def _find(self, target: Address) -> Address | None:
         if target in self._ports.addresses:
@@ -99,15 +103,6 @@ class EgressProxy:
         services = await self._client.list(Service)
         slices = await self._client.list(EndpointSlice)
         return find_local(target, services.items, slices.items, self._ports.addresses)
-
-
-async def _pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    with suppress(OSError):
-        while chunk := await reader.read(_CHUNK):
-            writer.write(chunk)
-            await writer.drain()
-    with suppress(OSError):
-        writer.close()
 
 
 def folder_for_sockets() -> tempfile.TemporaryDirectory[str]:
@@ -118,11 +113,29 @@ def folder_for_sockets() -> tempfile.TemporaryDirectory[str]:
 
 
 @asynccontextmanager
-async def egress_proxy(socket: Path, client: Client, ports: PortTable) -> AsyncIterator[None]:
-    """Serve a Unix socket while the context is open."""
-    proxy = EgressProxy(client, ports)
-    server = await asyncio.start_unix_server(proxy.connect, socket, limit=_LONGEST_HEAD)
+async def egress_proxy(path: Path, client: Client, ports: PortTable) -> AsyncIterator[None]:
+    """Serve a Unix socket while the context is open, from a process of its own."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-I", "-S", str(_TUNNEL), str(path), stdin=theirs.fileno()
+        )
+    reader, writer = await asyncio.open_connection(sock=ours)
+    lookup = EgressLookup(client, ports)
+    stack = AsyncExitStack()  # closed without the caller's exception: a group would wrap it
+    group = await stack.enter_async_context(asyncio.TaskGroup())
+    listening = group.create_task(lookup.listen(reader, writer))
     try:
+        async with asyncio.timeout(_START_SECONDS):
+            await lookup.ready.wait()
         yield
     finally:
-        server.close()
+        writer.close()
+        listening.cancel()
+        await stack.aclose()
+        try:
+            async with asyncio.timeout(_END_SECONDS):
+                await process.wait()
+        except TimeoutError:
+            process.kill()
+            await process.wait()

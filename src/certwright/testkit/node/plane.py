@@ -39,7 +39,7 @@ async def control_plane_with_node(
 ) -> AsyncIterator[PlaneWithNode]:
     """Run a control plane whose pods run on this machine, for the duration of the context.
 
-    The API server reaches Services, pods and the node through a proxy in this process, so
+    The API server reaches Services, pods and the node through a proxy, so
     webhooks are called by their Services, and ``kubectl logs`` works.
     """
     stack = AsyncExitStack()  # closed without the caller's exception: a group would wrap it
