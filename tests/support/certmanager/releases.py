@@ -61,11 +61,12 @@ def certificate_manifest(name: str, spec: JsonObject) -> JsonObject:
 
 
 async def until_ready(client: Client, name: str) -> JsonObject:
-    """Return a Certificate when it is ready."""
+    """Return a Certificate when it is ready, and its revision is told, which others write."""
     while True:
         found = await client.get(Certificate, Key("default", name))
-        conditions = (found.get("status") or {}).get("conditions") or []
-        if any(one["type"] == "Ready" and one["status"] == "True" for one in conditions):
+        status = found.get("status") or {}
+        told = {one["type"]: one["status"] for one in status.get("conditions") or ()}
+        if told.get("Ready") == "True" and "revision" in status:
             return found
         await asyncio.sleep(0.05)
 
