@@ -128,10 +128,11 @@ def _flaws(changed: tuple[ChangedSource, ...], now: datetime) -> Iterator[Restar
 def _by_time(policy: RolloutPolicy, around: Circumstances) -> Iterator[RestartObstacle]:
     now = around.now
     if around.last_restart is not None and policy.minimum_interval > timedelta():
-        # A time in the future was written by a clock that has been set back since.
-        last = min(around.last_restart, now)
-        if now < last + policy.minimum_interval:
-            yield RestartObstacle(RestartWait.INTERVAL, last + policy.minimum_interval)
+        last, interval = around.last_restart, policy.minimum_interval
+        # Clocks differ a little. What is further ahead than that was written by a clock that has
+        # been set back since, and must not hold restarts back until that time comes again.
+        if last <= now + interval and now < last + interval:
+            yield RestartObstacle(RestartWait.INTERVAL, last + interval)
     if policy.window is not None and not policy.window.is_open(now):
         yield RestartObstacle(RestartWait.WINDOW, policy.window.opens(now))
 
