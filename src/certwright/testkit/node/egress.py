@@ -78,13 +78,16 @@ class EgressLookup:
 
     async def listen(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer questions until the other end closes, several at a time."""
-        async with asyncio.TaskGroup() as group:
-            while line := await reader.readline():
-                question = json.loads(line)
-                if "host" not in question:
-                    self.ready.set()
-                    continue
-                group.create_task(self._answer(question, writer))
+        try:
+            async with asyncio.TaskGroup() as group:
+                while line := await reader.readline():
+                    question = json.loads(line)
+                    if "host" not in question:
+                        self.ready.set()
+                        continue
+                    group.create_task(self._answer(question, writer))
+        finally:
+            writer.close()  # without answers nothing may wait for one: the process ends
 
     async def _answer(self, question: JsonObject, writer: asyncio.StreamWriter) -> None:
         target = question["host"], question["port"]
