@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.support.contract.workload_traces import (
     COMPARED,
+    POLICIES,
     TRACES,
     Step,
     Trace,
@@ -198,6 +199,7 @@ def test_traces_lead_to_the_same_states() -> None:
     chosen = [
         (trace_of(name, seed), seed) for seed in range(START, START + SEEDS) for name in TRACES
     ]
+    chosen += [(trace, -1) for trace in POLICIES]
     expected = [expected_states(trace, seed) for trace, seed in chosen]
 
     async def compare() -> list[str]:

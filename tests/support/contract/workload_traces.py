@@ -4,6 +4,7 @@ A trace is data: a manifest, then steps that change it or its pods. After each s
 left alone until nothing moves, so what is compared are states at rest, not the way there.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -186,6 +187,39 @@ def job_trace(rng: Random) -> Trace:
     return Trace(Job, obj, _steps(rng, changes, most=4))
 
 
+def _policy_trace(play: str, *rules: JsonObject) -> Trace:
+    obj = job("w", completions=1, image="app:1")
+    obj["spec"] |= {"backoffLimit": 0, "podFailurePolicy": {"rules": list(rules)}}
+    template = obj["spec"]["template"]
+    template["spec"]["restartPolicy"] = "Never"
+    template["metadata"] = {"annotations": {ANNOTATION: play}}
+    return Trace(Job, obj, [])
+
+
+def _on_exit(action: str, operator: str, *codes: int, **more: str) -> JsonObject:
+    return {"action": action, "onExitCodes": {"operator": operator, "values": codes, **more}}
+
+
+POLICIES = (
+    _policy_trace("exit=42", _on_exit("Count", "In", 7), _on_exit("FailJob", "In", 41, 42)),
+    _policy_trace("exit=3", _on_exit("FailJob", "NotIn", 1, 2)),
+    _policy_trace("exit=1", _on_exit("Count", "In", 1), _on_exit("FailJob", "In", 1)),
+    _policy_trace("exit=1", _on_exit("FailJob", "In", 1, containerName="main")),
+    _policy_trace(
+        "exit=1",
+        {
+            "action": "FailJob",
+            "onPodConditions": [{"type": "PodScheduled"}, {"type": "Ready", "status": "False"}],
+        },
+    ),
+    _policy_trace(
+        "exit=1",
+        {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]},
+    ),
+)
+"""Jobs whose policy decides about the first pod that fails."""
+
+
 TRACES: dict[str, Callable[[Random], Trace]] = {
     "deployments": deployment_trace,
     "statefulsets": stateful_set_trace,
@@ -295,6 +329,9 @@ def _essence(kind: Resource, obj: JsonObject, names: dict[str, str]) -> JsonObje
     if kind is Deployment:
         kept["generation"] = metadata.get("generation")
     status = content.get("status")
+    if kind is Job and isinstance(status, dict):
+        content = {**content, "status": {**status, "conditions": _without_pod_names(status)}}
+        status = content["status"]
     if isinstance(status, dict) and "observedGeneration" in status:
         observed = status["observedGeneration"] == metadata.get("generation")
         content = {**content, "status": {**status, "observedGeneration": observed}}
@@ -304,6 +341,14 @@ def _essence(kind: Resource, obj: JsonObject, names: dict[str, str]) -> JsonObje
             renamed["labels"][label] = "of a revision that is gone"
             renamed["name"] = renamed["labels"][label] if kind is Pod else renamed["name"]
     return renamed
+
+
+def _without_pod_names(status: JsonObject) -> list[JsonObject]:
+    """Return conditions whose messages do not name a pod, which has another name each time."""
+    return [
+        {**each, "message": re.sub(r"[\w-]+/w-\w+", "ns/pod", each.get("message", ""))}
+        for each in status.get("conditions") or ()
+    ]
 
 
 def _name(kind: Resource, metadata: JsonObject) -> str:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from certwright.kube import JsonObject, format_time, parse_time
+from certwright.testkit.workloads.failurepolicy import is_counted, matched_rule
 from certwright.testkit.workloads.podstate import (
     has_ended,
     is_active,
@@ -113,13 +114,17 @@ def is_tracked(pod: JsonObject) -> bool:
 
 
 def _criterion(
-    job: JsonObject, status: JsonObject, pods: Iterable[JsonObject], failed: int, now: datetime
+    job: JsonObject, status: JsonObject, pods: Sequence[JsonObject], failed: int, now: datetime
 ) -> tuple[str, str, str] | None:
     """Return the condition by which a Job is to end, noted already or found now."""
     for condition in status["conditions"]:
         noted = condition["type"] in {"SuccessCriteriaMet", "FailureTarget"}
         if noted and condition["status"] == "True":
             return condition["type"], condition["reason"], condition["message"]
+    for pod in pods:
+        rule = matched_rule(job, pod) if _is_failed(pod, job) else None
+        if rule is not None and rule.action == "FailJob":
+            return "FailureTarget", "PodFailurePolicy", rule.message
     spec = job["spec"]
     limit = spec.get("backoffLimit", 6)
     if failed > limit or _restarted_too_often(job, pods, limit):
@@ -157,7 +162,7 @@ def _manage(
     missing = min(wanted - waiting - len(active), BURST)
     if missing <= 0:
         return
-    if (remaining := _backoff(pods, now)) > 0:
+    if (remaining := _backoff([pod for pod in pods if is_counted(job, pod)], now)) > 0:
         plan.after = remaining
         return
     if spec.get("completionMode") == "Indexed":
@@ -190,7 +195,7 @@ def _count_ended(
                 indexes.add(index_of(pod))
             else:
                 _append(uncounted, "succeeded", uid)
-        elif failed or failing:
+        elif (failed or failing) and is_counted(job, pod):
             _append(uncounted, "failed", uid)
     if indexed:
         indexes &= set(range(job["spec"]["completions"]))
@@ -211,7 +216,7 @@ def _totals(job: JsonObject, status: JsonObject, held: Sequence[JsonObject]) -> 
     else:
         succeeded += sum(phase_of(pod) == "Succeeded" for pod in fresh)
     failed = status.get("failed", 0) + len(uncounted.get("failed", ()))
-    return succeeded, failed + sum(_is_failed(pod, job) for pod in fresh)
+    return succeeded, failed + sum(_is_failed(pod, job) and is_counted(job, pod) for pod in fresh)
 
 
 def _counted(before: JsonObject, held: Collection[str]) -> JsonObject:

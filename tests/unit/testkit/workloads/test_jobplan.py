@@ -118,6 +118,52 @@ def test_as_many_failures_as_the_limit_do_not_fail_it() -> None:
     assert (plan.delete, plan.finish) == ([], None)
 
 
+def by_code(action: str, operator: str, *values: int, **more: str) -> dict[str, Any]:
+    return {"action": action, "onExitCodes": {"operator": operator, "values": values, **more}}
+
+
+def by_condition(action: str, type_: str, status: str = "True") -> dict[str, Any]:
+    return {"action": action, "onPodConditions": [{"type": type_, "status": status}]}
+
+
+@pytest.mark.parametrize(
+    ("rules", "reason", "failed"),
+    [
+        ([by_code("FailJob", "In", 3, 4)], "PodFailurePolicy", 1),
+        ([by_code("FailJob", "NotIn", 3)], "", 1),
+        ([by_code("FailJob", "In", 3, containerName="main")], "PodFailurePolicy", 1),
+        ([by_code("FailJob", "In", 3, containerName="other")], "", 1),
+        ([by_code("Count", "In", 3), by_code("FailJob", "In", 3)], "", 1),
+        ([by_code("Ignore", "In", 3), by_code("FailJob", "In", 3)], "", 0),
+        ([by_condition("FailJob", "DisruptionTarget")], "PodFailurePolicy", 1),
+        ([by_condition("FailJob", "DisruptionTarget", "False")], "", 1),
+        ([by_condition("Ignore", "DisruptionTarget")], "", 0),
+    ],
+)
+def test_the_policy_decides_about_failed_pods(rules: list[Any], reason: str, failed: int) -> None:
+    one = pod("a", "Failed", ago=5, namespace="default")
+    one["status"]["containerStatuses"][0]["name"] = "main"
+    one["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] = 3
+    one["status"]["conditions"] = [{"type": "DisruptionTarget", "status": "True"}]
+    obj = stored(1, parallelism=1, podFailurePolicy={"rules": rules})
+    plan = decide_job(obj, [one], NOW)
+    assert (plan.finish or ("", "", ""))[1] == reason
+    assert finish(plan).get("failed", 0) == failed
+    assert len(plan.create) == (0 if failed else 1), "a failure that counts delays the next pod"
+    assert [each["metadata"]["name"] for each in plan.release] == ["a"]
+
+
+def test_the_message_of_the_policy_names_the_pod_and_the_rule() -> None:
+    one = pod("a", "Failed", namespace="default")
+    one["status"]["containerStatuses"][0] |= {"name": "main"}
+    one["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] = 3
+    rules = [by_code("Count", "In", 9), by_code("FailJob", "In", 3)]
+    plan = decide_job(stored(1, podFailurePolicy={"rules": rules}), [one], NOW)
+    message = "Container main for pod default/a failed with exit code 3"
+    assert plan.finish is not None
+    assert plan.finish[2] == f"{message} matching FailJob rule at index 1"
+
+
 @pytest.mark.parametrize(
     ("failures", "wait"), [([5], 5), ([100, 5], 15), ([100, 90, 5], None), ([11], 0)]
 )
