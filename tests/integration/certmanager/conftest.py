@@ -11,6 +11,7 @@ from tests.support.certmanager.certmanager_world import (
     run_app,
     run_service,
     say,
+    signed_for_kubernetes,
     until,
 )
 
@@ -25,5 +26,6 @@ __all__ = [
     "run_app",
     "run_service",
     "say",
+    "signed_for_kubernetes",
     "until",
 ]

@@ -33,6 +33,13 @@ async def test_a_certificate_becomes_ready(
     assert alternative_names(chain.leaf).dns == ("web.example.com",)
 
 
+async def test_a_signing_request_of_kubernetes_is_answered(
+    issuer: IssuerRef, signed_for_kubernetes: Any
+) -> None:
+    chain = await signed_for_kubernetes("csr", issuer, namespaced=issuer.kind == "CAIssuer")
+    assert alternative_names(chain.leaf).dns == ("csr.example.com",)
+
+
 async def test_a_certificate_is_renewed_before_it_expires(
     cert_manager_cluster: RealCluster,
     ca_issuer: IssuerRef,

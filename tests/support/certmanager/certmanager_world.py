@@ -5,7 +5,7 @@ Fixtures for tests beside the real cert-manager; a conftest imports those it nee
 
 import asyncio
 import sys
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from certwright import pki
+from certwright.api.certificates import CertificateSigningRequest
 from certwright.api.certmanager import (
     Certificate,
     CertificateRequest,
@@ -118,6 +119,42 @@ def key_pair(cert_manager_cluster: RealCluster) -> Any:
         )
 
     return read
+
+
+@pytest.fixture
+def signed_for_kubernetes(cert_manager_cluster: RealCluster, until: Any) -> Any:
+    """Have a CertificateSigningRequest approved, and read the chain that answers it."""
+    cluster = cert_manager_cluster
+
+    async def signed(host: str, issuer: IssuerRef, *, namespaced: bool) -> pki.Chain:
+        name = f"{host}-{cluster.namespace}"
+        csr = pki.build_request(
+            pki.generate_key(pki.KeySpec()),
+            pki.distinguished_name(),
+            pki.AlternativeNames(dns=(f"{host}.example.com",)),
+        )
+        place = f"{cluster.namespace}." if namespaced else ""
+        made = await cluster.create(
+            {
+                "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+                "metadata": {"name": name},
+                "spec": {
+                    "request": b64encode(pki.write_request(csr)).decode(),
+                    "signerName": f"{issuer.kind.lower()}s.{issuer.group}/{place}{issuer.name}",
+                    "usages": ["digital signature", "server auth"],
+                },
+            }
+        )  # fmt: skip
+        approved = {"type": "Approved", "status": "True", "reason": "Tested", "message": "by it"}
+        made["status"] = {"conditions": [approved]}
+        await cluster.client.update(made, subresource="approval")
+        found = await until(
+            CertificateSigningRequest, name, lambda one: bool(cast("Any", one).status.certificate)
+        )
+        await cluster.delete(CertificateSigningRequest, name)
+        return pki.read_chain(found.status.certificate)
+
+    return signed
 
 
 @dataclass(frozen=True)

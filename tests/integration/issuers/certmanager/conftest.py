@@ -6,7 +6,16 @@ from tests.support.certmanager.certmanager_world import (
     make_certificate,
     ready,
     run_app,
+    signed_for_kubernetes,
     until,
 )
 
-__all__ = ["certified", "key_pair", "make_certificate", "ready", "run_app", "until"]
+__all__ = [
+    "certified",
+    "key_pair",
+    "make_certificate",
+    "ready",
+    "run_app",
+    "signed_for_kubernetes",
+    "until",
+]
