@@ -5,6 +5,7 @@ from tests.component.operators.discoveryservice.certificates.conftest import (
     CA,
     CLIENT,
     DAY,
+    DSC,
     SERVER,
     Certifying,
 )
@@ -41,6 +42,24 @@ async def test_a_small_jump_back_is_waited_out(certifying: Certifying) -> None:
     for name in (CA, SERVER, A):
         assert (await certifying.pair(name)).serial == before[name]
         assert await certifying.condition(name) == "True/CertificateIssued"
+
+
+async def test_a_renewal_that_was_done_is_not_done_again_after_a_jump_back(
+    certifying: Certifying,
+) -> None:
+    await certifying.plane("a")
+    await certifying.settle()
+    serial = (await certifying.pair(CA)).serial
+    # As after a crash in which the Secret was written and the status was not.
+    await certifying.cluster.stop()
+    await certifying.cluster.patch(DSC, CA, {"status": {"serialNumber": "1"}}, subresource="status")
+    await certifying.request_renewal(CA)
+    certifying.jump(minutes=-30)
+    await certifying.restart()
+    assert await certifying.condition(CA) == "False/CertificateNotYetValid"
+    await certifying.advance(hours=2)
+    assert (await certifying.pair(CA)).serial == serial
+    assert await certifying.condition(CA) == "True/CertificateIssued"
 
 
 @pytest.mark.scenario("DS-54")

@@ -348,7 +348,7 @@ class AuthorityPass:
             view.signer,
             reason=messages.NOT_YET_VALID,
             message=messages.not_yet_valid(validity),
-            pending=True,
+            pending=_is_asked(view) and view.contents.next is None,
             emergency=view.emergency,
         )
         sleep = validity.not_before - view.now
