@@ -12,6 +12,7 @@ from tests.support.contract.things import (
     install,
     is_,
     remove,
+    taking,
     version,
 )
 from tests.support.contract.transcript import Conversation, contract
@@ -104,6 +105,7 @@ async def test_instances_go_with_their_definition(api: Conversation) -> None:
     await api.until(
         things.at("v1", "b"), lambda answer: "deletionTimestamp" in answer.body["metadata"]
     )
+    await taking(api, things.at("v1"), things.new("v1", "c"), accepted=False)
     await api.post(things.at("v1"), things.new("v1", "c"))
     await api.merge(things.at("v1", "b"), {"metadata": {"finalizers": None}})
     await answering(api, where, lambda answer: answer.status == 404)
@@ -135,6 +137,7 @@ async def test_a_definition_with_a_finalizer_of_somebody(api: Conversation) -> N
     await api.delete(where)
     await api.until(where, lambda answer: len(answer.body["metadata"]["finalizers"]) == 1)
     await api.get(things.at("v1"))
+    await taking(api, things.at("v1"), things.new("v1", "c"), accepted=True)
     await api.post(things.at("v1"), things.new("v1", "c"))
     await api.merge(where, {"metadata": {"finalizers": None}})
     await answering(api, where, lambda answer: answer.status == 404)

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.support.contract.samples import CRDS
-from tests.support.contract.transcript import Answer, Conversation
+from tests.support.contract.transcript import PATIENCE_SECONDS, Answer, Conversation
+from tests.support.waits import until
 
 from certwright.kube import JsonObject
 
@@ -81,9 +82,13 @@ class Things:
 
 
 async def install(api: Conversation, manifest: Json, *versions: str) -> Things:
-    """Make a kind known and wait until it answers in these versions."""
+    """Make a kind known and wait until it answers in these versions.
+
+    An earlier definition of the name may answer for a moment, until the new one is established.
+    """
     await api.post(CRDS, manifest, recorded=False)
     things = Things(api)
+    await answering(api, f"{CRDS}/{manifest['metadata']['name']}", is_("Established", "True"))
     for name in versions:
         await answering(api, things.at(name), lambda answer: answer.status == 200)
     return things
@@ -92,6 +97,19 @@ async def install(api: Conversation, manifest: Json, *versions: str) -> Things:
 async def answering(api: Conversation, path: str, holds: Callable[[Answer], bool]) -> None:
     """Wait for what the server does a moment after a definition changed."""
     await api.until(path, holds, recorded=False)
+
+
+async def taking(api: Conversation, path: str, obj: Json, *, accepted: bool) -> None:
+    """Wait until a server that ends a kind takes new objects of it, or does not any more.
+
+    What it does follows what the definition says a moment later.
+    """
+
+    async def holds() -> bool:
+        tried = await api.post(f"{path}?dryRun=All", obj, recorded=False)
+        return (tried.status == 201) is accepted
+
+    await until(f"new objects at {path}: accepted={accepted}", holds, PATIENCE_SECONDS)
 
 
 async def remove(api: Conversation, *plurals: str) -> None:
