@@ -61,7 +61,7 @@ from certwright.client.transport import RefusedStream, Request, Response, Stream
 from certwright.clock import SYSTEM, Clock
 from certwright.kube.errors import ApiError, BadRequest, ServerTimeout
 from certwright.kube.kinds import CustomResourceDefinition
-from certwright.kube.objects import JsonObject, Resource
+from certwright.kube.objects import JsonObject, Key, Resource
 
 T = TypeVar("T")
 
@@ -273,6 +273,12 @@ class ApiServer:
         wanted = selection(kind, chosen.namespace, chosen.labels, chosen.fields)
         records = self._backend.registry.collection(kind).records(wanted.prefix)
         return [view(record, kind) for record in records if wanted.matches(record)]
+
+    def stored(self, resource: Resource, key: Key) -> JsonObject | None:
+        """Return one object that `held` would show, not to be changed; None if there is none."""
+        kind = self._backend.registry.find(resource.group, resource.version, resource.plural)
+        record = self._backend.find(kind, key.namespace, key.name) if kind else None
+        return view(record, kind) if record is not None and kind is not None else None
 
     def define(self, definitions: Sequence[JsonObject], manager: str) -> bool:
         """Store CustomResourceDefinitions as if *manager* had applied them to a new server.

@@ -7,7 +7,7 @@ uses, and an empty list when nothing is.
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 
 LABEL_LIMIT = 63
@@ -16,6 +16,7 @@ SUBDOMAIN_LIMIT = 253
 ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 """No vowels and no look-alikes, so that no suffix spells a word or is misread."""
 
+_QUALIFIED_LIMIT = SUBDOMAIN_LIMIT + 1 + LABEL_LIMIT
 _GENERATED_LENGTH = 5
 _HASH_LENGTH = 10
 
@@ -31,6 +32,8 @@ class _Rule:
     unit: str = "characters"
 
     def problems(self, text: str) -> list[str]:
+        if len(text) <= self.limit and self.fits(text):
+            return []  # what fits is ASCII: as many bytes as characters
         found = []
         length = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
         if length > self.limit:
@@ -107,6 +110,8 @@ def dns1035_label_problems(name: str) -> list[str]:
 
 def qualified_name_problems(name: str) -> list[str]:
     """Return why *name* is not ``[prefix/]name``: the rule for label and annotation keys."""
+    if len(name) <= _QUALIFIED_LIMIT and _is_qualified(name):
+        return []
     prefix, slash, local = name.rpartition("/")
     if "/" in prefix:
         form = "an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
@@ -119,6 +124,12 @@ def qualified_name_problems(name: str) -> list[str]:
     if not local:
         problems.append("name part must be non-empty")
     return problems + [f"name part {problem}" for problem in _LOCAL_NAME.problems(local)]
+
+
+@lru_cache(maxsize=1024)  # the same few keys are on nearly all objects
+def _is_qualified(name: str) -> bool:
+    prefix, slash, local = name.rpartition("/")
+    return not _LOCAL_NAME.problems(local) and not (slash and dns_subdomain_problems(prefix))
 
 
 def label_value_problems(value: str) -> list[str]:

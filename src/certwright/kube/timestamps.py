@@ -51,4 +51,6 @@ def _offset(match: re.Match[str]) -> timezone:
 def _utc(instant: datetime) -> datetime:
     if instant.tzinfo is None:
         raise ValueError(f"{instant!r} has no time zone; an API timestamp is an instant")
-    return instant.astimezone(UTC).replace(tzinfo=None)
+    if instant.tzinfo is not UTC:
+        instant = instant.astimezone(UTC)
+    return instant.replace(tzinfo=None)

@@ -6,6 +6,9 @@ from typing import Any
 
 from tests.component.apiserver.conftest import Api, SetClock
 
+from certwright.kube import Key, Resource
+from certwright.kube.kinds import ConfigMap
+
 
 def test_a_created_object_gets_what_the_server_owns(
     api: Api, maps: str, config_map: Callable[..., Any]
@@ -211,3 +214,33 @@ def test_generation_counts_changes_of_the_specification(api: Api) -> None:
     assert labelled["metadata"]["generation"] == 2
     reported = api.merge(f"{path}/web/status", {"status": {"observedGeneration": 2}}).body
     assert reported["metadata"]["generation"] == 2
+
+
+def test_a_stored_object_is_found_by_its_key(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
+    created = api.create(maps, config_map("a", {"x": "1"})).body
+
+    assert api.server.stored(ConfigMap, Key("default", "a")) == created
+    assert api.server.stored(ConfigMap, Key("default", "b")) is None
+    assert api.server.stored(ConfigMap, Key("other", "a")) is None
+    unserved = Resource("example.com", "v1", "Thing", "things")
+    assert api.server.stored(unserved, Key("default", "a")) is None
+
+
+def test_owners_stay_when_they_are_sent_back(
+    api: Api, maps: str, config_map: Callable[..., Any]
+) -> None:
+    created = api.create(maps, config_map("a", {"x": "1", "y": "2"})).body
+    entry = created["metadata"]["managedFields"][0]
+    turned = {name: entry[name] for name in reversed(entry)}
+    sent = {**created, "data": {"x": "1", "y": "3"}}
+    sent["metadata"] = {**created["metadata"], "managedFields": [turned]}
+
+    updated = api.replace(f"{maps}/a", sent, fieldManager="other").body
+
+    owned = {
+        one["manager"]: set(one["fieldsV1"].get("f:data", ()))
+        for one in updated["metadata"]["managedFields"]
+    }
+    assert owned == {"test": {".", "f:x"}, "other": {"f:y"}}

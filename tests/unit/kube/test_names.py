@@ -51,7 +51,9 @@ def test_a_dns_1035_label_starts_with_a_letter() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["app", "example.com/App.kubernetes_io", "a" * 63, "x.io/1"])
+@pytest.mark.parametrize(
+    "name", ["app", "example.com/App.kubernetes_io", "a" * 63, "x.io/1", f"{'p' * 253}/{'n' * 63}"]
+)
 def test_accepts_qualified_names(name: str) -> None:
     assert qualified_name_problems(name) == []
 
@@ -62,6 +64,9 @@ def test_explains_what_is_wrong_with_a_qualified_name() -> None:
     assert qualified_name_problems("") == ["name part must be non-empty", f"name part {rule}"]
     assert qualified_name_problems("/a") == ["prefix part must be non-empty"]
     assert qualified_name_problems("a" * 64) == ["name part must be no more than 63 bytes"]
+    assert qualified_name_problems(f"{'p' * 254}/{'n' * 62}") == [
+        "prefix part must be no more than 253 characters"
+    ]
     assert qualified_name_problems("a/b/c") == [
         f"a valid label key {rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
     ]

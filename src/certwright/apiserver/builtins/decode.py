@@ -119,6 +119,8 @@ def _decode(value: Any, node: Schema, where: _Where, unknown: list[str], struct:
     """Return the value as Go would write it back, or None for null."""
     if value is None or node.preserve_unknown:
         return value
+    if type(value) is str and node.type == "string" and not node.format:
+        return value  # as most are
     match node.type:
         case "object" if isinstance(value, dict):
             if node.additional is None:

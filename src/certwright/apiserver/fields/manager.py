@@ -363,8 +363,9 @@ def _reconciled(base: JsonObject, managed: Managed, target: _Target) -> Managed:
 def _requested_entries(old: JsonObject | None, new: JsonObject | None) -> Managed:
     """Return the entries to start from: the client's if it sent sound ones, else the stored."""
     entries = entries_of(new)
-    if entries is None or entries is entries_of(old):
-        return read(old)
+    stored = entries_of(old)
+    if entries is None or entries is stored or (entries and entries == stored):
+        return read(old)  # clients send back what they read
     if is_reset(entries):
         return {}
     try:

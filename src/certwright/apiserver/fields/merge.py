@@ -219,8 +219,8 @@ def _compare_maps(
     for name, ours in old.items():
         if name not in new:
             found.removed[f"f:{name}"] = everything(ours, child(schema, name))
-        elif ours is not new[name]:
-            _compare(f"f:{name}", ours, new[name], child(schema, name), found)
+        elif ours is not (theirs := new[name]) and not (type(ours) is str and ours == theirs):
+            _compare(f"f:{name}", ours, theirs, child(schema, name), found)
     for name, theirs in new.items():
         if name not in old:
             found.added[f"f:{name}"] = everything(theirs, child(schema, name))

@@ -13,6 +13,7 @@ from datetime import UTC
 from random import Random
 from typing import Final
 
+from certwright.client import Client
 from certwright.kube import ApiError, JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Lease, Pod
 from certwright.testkit.actors.certmanager.components import ComponentPod
@@ -30,6 +31,7 @@ class _Candidate:
 
     pod: ComponentPod
     identity: str
+    client: Client
     try_at: float = 0.0
     seen: JsonObject | None = None
     seen_at: float = 0.0
@@ -89,7 +91,7 @@ class Election:
         now, due = self._world.clock.monotonic(), NEVER
         for uid, pod in working.items():
             known = self._candidates.get(uid)
-            candidate = known or _Candidate(pod, self._identify(pod))
+            candidate = known or self._candidate(pod)
             candidate.pod = pod
             self._candidates[uid] = candidate
             if candidate.try_at <= now:
@@ -100,6 +102,10 @@ class Election:
                 candidate.try_at = self._world.clock.monotonic() + self._wait(held=held)
             due = min(due, candidate.try_at - self._world.clock.monotonic())
         return due
+
+    def _candidate(self, pod: ComponentPod) -> _Candidate:
+        client = self._world.client_of(pod, self._component)
+        return _Candidate(pod, self._identify(pod), client)
 
     def _wait(self, *, held: bool) -> float:
         """Return the seconds until the next try of a pod that holds the Lease, or does not."""
@@ -119,9 +125,8 @@ class Election:
 
     async def _try(self, candidate: _Candidate) -> bool:
         """Renew or take the Lease; return whether the pod holds it."""
-        client = self._world.client_of(candidate.pod, self._component)
         lock, now = self._lock(candidate.pod), self._world.clock.monotonic()
-        found = await lock.read(client)
+        found = await lock.read(candidate.client)
         record = lock.record(found)
         if record != candidate.seen:
             candidate.seen, candidate.seen_at = record, now
@@ -139,7 +144,7 @@ class Election:
         }
         if holder == candidate.identity:
             own |= {name: record.get(name) for name in ("acquireTime", "leaseTransitions")}
-        await lock.write(client, found, own)
+        await lock.write(candidate.client, found, own)
         candidate.renewed_at = now
         return True
 
@@ -151,7 +156,7 @@ class Election:
             or not self._world.play.releases_lease
         ):
             return
-        client = self._world.client_of(candidate.pod, self._component)
+        client = candidate.client
         released = {**record, "holderIdentity": "", "leaseDurationSeconds": 1}
         with suppress(ApiError):  # if its rights went first, the Lease expires
             await lock.write(client, await lock.read(client), released)

@@ -63,8 +63,7 @@ class PlayedWorld:
 
     def get(self, kind: Resource, key: Key) -> JsonObject | None:
         """Return a stored object, not to be changed."""
-        chosen = Selection(key.namespace, fields=f"metadata.name={key.name}")
-        return next(iter(self.objects(kind, chosen)), None)
+        return self.server.stored(kind, key)
 
     def objects(self, kind: Resource, chosen: Selection = _ALL) -> list[JsonObject]:
         """Return stored objects, not to be changed; none if the kind is not served."""
