@@ -12,6 +12,7 @@ from tests.component.apiserver.conftest import Api, SetClock, definition, reques
 from certwright.apiserver import ApiServer
 from certwright.apiserver.access.tokens import GrantedToken, Tokens
 from certwright.apiserver.access.users import ADMIN
+from certwright.apiserver.http.request import parse_path
 from certwright.apiserver.storage.storage import StoredChange, StoredRecord
 from certwright.kube import JsonObject
 
@@ -85,6 +86,8 @@ def census() -> Counter[str]:
 async def test_what_is_kept_does_not_grow(api: Api, clock: SetClock) -> None:
     """An hour of Events, the history and its bytes are full after some cycles."""
     assert api.create(DEFINITIONS, definition()).status == 201
+    for number in range(parse_path.cache_parameters()["maxsize"]):
+        parse_path(f"/api/v1/namespaces/n{number}")  # full from the beginning, as after a while
     for number in range(100):
         await live(api, clock, number)
     before = census()
