@@ -93,7 +93,10 @@ def _merge_maps(live: dict[str, Any], applied: dict[str, Any], schema: Schema) -
     for name, theirs in applied.items():
         if name in live:
             ours = live[name]
-            merged = merge(ours, theirs, child(schema, name))
+            if type(ours) is str and type(theirs) is str:
+                merged = ours if ours == theirs else theirs
+            else:
+                merged = merge(ours, theirs, child(schema, name))
             if merged is ours:
                 continue
         else:

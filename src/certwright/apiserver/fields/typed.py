@@ -7,6 +7,7 @@ what they consist of and whether they fit.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from certwright.apiserver.fields.fieldset import FieldSet, describe, key_step, value_step
@@ -57,6 +58,11 @@ def item_step(item: Any, schema: Schema) -> str:
         raise TypeMismatch("associative list with keys may not have a null element")
     if not isinstance(item, dict):
         raise TypeMismatch("associative list with keys may not have non-map elements")
+    if len(schema.list_keys) == 1:
+        [only] = schema.list_keys
+        text = item.get(only)
+        if type(text) is str and len(text) <= _SHORT:
+            return _text_step(only, text)
     keys = {}
     for name in sorted(schema.list_keys):
         key = item[name] if name in item else _default_key(schema.items or DEDUCED, name)
@@ -69,6 +75,15 @@ def item_step(item: Any, schema: Schema) -> str:
             " (and doesn't have default values for any key fields)"
         )
     return key_step(keys)
+
+
+_SHORT = 256
+"""The length of texts whose steps are remembered."""
+
+
+@lru_cache(maxsize=1024)  # the same few: types of conditions, names of containers
+def _text_step(name: str, text: str) -> str:
+    return key_step({name: text})
 
 
 def _default_key(item_schema: Schema, name: str) -> Any:

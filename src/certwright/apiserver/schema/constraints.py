@@ -157,6 +157,8 @@ def _object(value: dict[str, Any], schema: Schema, path: str, old: Any) -> Itera
         node = schema.properties.get(name, schema.additional)
         if node is not None:
             before = old.get(name, _NEW) if isinstance(old, dict) else _NEW
+            if child == before:
+                continue
             yield from _value(child, node, f"{path}.{name}" if path else name, before)
     for name in schema.required:
         if name not in value:
@@ -203,6 +205,8 @@ def _list_types(value: Any, schema: Schema, path: str, old: Any) -> Iterator[Cau
             node = schema.properties.get(name, schema.additional)
             if node is not None and isinstance(child, CONTAINERS):
                 before = old.get(name, _NEW) if isinstance(old, dict) else _NEW
+                if child == before:
+                    continue
                 yield from _list_types(child, node, f"{path}.{name}" if path else name, before)
     elif isinstance(value, list):
         yield from _duplicates(value, schema, path)
