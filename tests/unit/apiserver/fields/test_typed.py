@@ -1,12 +1,14 @@
 from typing import Any
 
 import pytest
+from tests.unit.apiserver.fields.conftest import STRING, keyed
 
 from certwright.apiserver.fields.fieldset import FieldSet
 from certwright.apiserver.fields.typed import (
     TypeMismatch,
     check,
     everything,
+    item_step,
     owned,
     reconcile,
     with_containers,
@@ -146,3 +148,11 @@ def test_a_list_that_became_atomic_has_one_owner(thing: ServedKind) -> None:
     assert reconcile(before, thing.schema) == {
         "f:spec": {"f:args": {}, "f:selector": {}, "f:title": {}}
     }
+
+
+@pytest.mark.parametrize("name", ["a", "controller", 'a "quoted" <b>', "n" * 256, "n" * 257])
+def test_an_item_is_known_by_its_whole_key(name: str) -> None:
+    containers = keyed("name", name=STRING, image=STRING)
+    escaped = name.replace('"', '\\"').replace("<", "\\u003c").replace(">", "\\u003e")
+    for _ in range(2):  # the second is remembered, if it is short
+        assert item_step({"name": name, "image": "x"}, containers) == f'k:{{"name":"{escaped}"}}'
