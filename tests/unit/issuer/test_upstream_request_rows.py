@@ -273,6 +273,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.scenario("ISS-40")
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_upstream(row: Row) -> None:
     issuers = both_issuers()
