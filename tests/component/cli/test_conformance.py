@@ -45,8 +45,11 @@ async def test_an_issuer_that_is_not_there_is_told_with_its_namespace(
     tested: Callable[..., Awaitable[Any]],
 ) -> None:
     missing = 'error: caissuers.issuers.certwright.dev "no" not found in namespace'
-    assert await tested("CAIssuer/no") == (2, f"{missing} shop")
-    assert await tested("CAIssuer/no", "-n", "other") == (2, f"{missing} other")
+    assert await tested("CAIssuer/no") == (2, f"{missing} shop: create the issuer first")
+    assert await tested("CAIssuer/no", "-n", "other") == (
+        2,
+        f"{missing} other: create the issuer first",
+    )
     code, text = await tested("CAClusterIssuer/no")
     assert (code, "namespace" in text) == (2, False)
 

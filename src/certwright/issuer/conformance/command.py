@@ -146,7 +146,7 @@ async def _test(options: ConformanceOptions) -> ConformanceReport:
             await client.get(resource, subject.issuer)  # fail once, not in every case
         except NotFound as error:
             where = f" in namespace {namespace}" if resource.namespaced else ""
-            raise NoSuchIssuer(f"{error}{where}") from error
+            raise NoSuchIssuer(f"{error}{where}: create the issuer first") from error
         await _check_definitions(client)
         return await run(subject, ITEMS, progress=_show)
 
