@@ -46,6 +46,7 @@ def test_every_order_gives_the_same_chain(ladder: list[Certificate]) -> None:
         assert chain.leaf == ladder[0]
 
 
+@pytest.mark.scenario("ISS-57")
 def test_repeats_are_dropped(ladder: list[Certificate]) -> None:
     assert order_chain([*ladder, *reversed(ladder)]).certificates == tuple(ladder[:3])
 
