@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
+from structlog.testing import capture_logs
 from tests.support.issuer.issuer_world import GROUP, World
 
 from certwright.api.certmanager import CertificateRequest
@@ -45,7 +46,10 @@ async def test_a_request_deleted_meanwhile_is_forgotten(world: Callable[..., Wor
     await w.issuer()
     await w.settle()
     await w.request()
-    calls = await w.settle()
+    with capture_logs() as lines:
+        calls = await w.settle()
+    failed = [line for line in lines if line["log_level"] == "error" or "requeue" in line]
+    assert failed == [], "nothing is tried again"
     assert calls.of("CertificateRequest").writes <= 1
     assert len(w.script.sign_calls) == 1
     assert await w.cluster.find(CertificateRequest.resource, "cr1") is None
