@@ -111,6 +111,7 @@ async def test_a_list_cut_short_shows_nothing_and_starts_again(
     assert server.kinds_of_request == ["stream"] * 3
 
 
+@pytest.mark.scenario("ISS-73")
 @pytest.mark.parametrize("how", ["event", "refusal"])
 async def test_an_expired_version_is_listed_anew_and_differences_are_heard(
     server: Any, lines: Any, watch: Watch, virtual_loop: VirtualLoop, how: str
