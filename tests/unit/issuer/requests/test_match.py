@@ -85,6 +85,12 @@ def test_a_reference_to_another_group_means_none_of_ours(kind: str) -> None:
             id="invalid signer name format",
         ),
         pytest.param(
+            f"{SIGNER}/issuer-1/more",
+            "invalid signer name, should have format <issuer-type-id>/<issuer-id>:"
+            f' "{SIGNER}/issuer-1/more"',
+            id="two slashes",
+        ),
+        pytest.param(
             "unknown/name",
             'no issuer found for signer name: "unknown/name"',
             id="unknown issuer type identifier",
