@@ -75,7 +75,8 @@ async def start(
     def environment() -> dict[str, str]:
         others = {"KUBECONFIG", "KUBERNETES_SERVICE_HOST"}
         known = {name: value for name, value in os.environ.items() if name not in others}
-        return known | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1"}
+        # Columns: else tables end where the terminal of the tests does.
+        return known | {"TMPDIR": str(temporary), "PYTHONUNBUFFERED": "1", "COLUMNS": "500"}
 
     async with AsyncExitStack() as stack:
 

@@ -59,8 +59,8 @@ def sync_conditions(choice: RevisionChoice, why: str) -> list[DiscoveryCondition
         case "Rollback":
             assert choice.published is not None
             message = (
-                f"version {choice.desired} cannot be served, version"
-                f" {choice.published.spec.version} is served instead{tail}"
+                f"version {choice.desired} cannot be served{tail};"
+                f" version {choice.published.spec.version} is served instead"
             )
             return [
                 condition(OUT_OF_SYNC, True, CANNOT_PUBLISH, message),
