@@ -136,10 +136,10 @@ class DiscoveryCall:
         self._look()
         if not self._stream.due:
             return None
+        self._seen = None  # also if nothing is sent: that the client lacks nothing is news
         response = self._stream.next_response(self._host.clock.now())
         if response is None:
             return None
-        self._seen = None
         self._host.metrics.responses(response.type_url)
         return response.body, response.ending
 
