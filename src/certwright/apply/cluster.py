@@ -32,12 +32,12 @@ from certwright.kube import (
     parse_time,
 )
 from certwright.kube.comparison import own_fields
-from certwright.kube.kinds import Namespace
+from certwright.kube.kinds import BUILT_IN, Namespace
 from certwright.kube.ownership import FieldSet
 
 POLL_SECONDS: Final = (0.05, 0.1, 0.2, 0.4)
-_UNKNOWN_FIELD: Final = re.compile(r'unknown field "(.+)"')
 """How long to wait between two looks at an object that is about to change; the last repeats."""
+_UNKNOWN_FIELD: Final = re.compile(r'unknown field "(.+)"')
 
 
 class Live:
@@ -233,9 +233,11 @@ class Direct:
         """Ask the server anew what it serves, and which definitions there are."""
         await self._client.discovery.refresh()
         try:
-            return await self.resource(gvk, any_version=True)
+            found = await self.resource(gvk, any_version=True)
         except UnknownKind:
             return await defined_kind(self._client, gvk)
+        # Built-in kinds are known without asking, and servers can do without some of them.
+        return await other_version(self._client, gvk) if found in BUILT_IN else found
 
     async def read(self, resource: Resource, key: Key, *, fresh: bool = False) -> Live | None:
         """Ask the server."""

@@ -13,7 +13,6 @@ from certwright.kube import (
     Forbidden,
     GroupVersionKind,
     JsonObject,
-    Key,
     NotFound,
     Resource,
     is_true,
@@ -42,17 +41,16 @@ def is_of_kind(error: NotFound) -> bool:
 
 
 async def other_version(client: Client, gvk: GroupVersionKind) -> Resource | None:
-    """Return how a kind is served in whatever version: objects outlive versions."""
-    for resource in await client.discovery.resources():
-        if (resource.group, resource.kind) == (gvk.group, gvk.kind):
-            return resource
-    return None
+    """Return how the server lists a kind, in whatever version: objects outlive versions."""
+    listed = await client.discovery.resources()
+    found = [one for one in listed if (one.group, one.kind) == (gvk.group, gvk.kind)]
+    return min(found, key=lambda one: one.version != gvk.version, default=None)
 
 
 async def defined_kind(client: Client, gvk: GroupVersionKind) -> Resource | None:
     """Return how a CustomResourceDefinition says that a kind is served; None if none defines it.
 
-    None also for a user that may not read definitions.
+    None also for a user that may not list definitions.
     """
     if "." not in gvk.group:
         return None  # those of Kubernetes itself are not defined this way
@@ -62,12 +60,11 @@ async def defined_kind(client: Client, gvk: GroupVersionKind) -> Resource | None
         for name in names:
             if name.partition(".")[2] != gvk.group:
                 continue
-            try:
-                definition = await client.get(CustomResourceDefinition, Key("", name))
-            except NotFound:
-                continue  # since it was listed
-            if (found := served_by(definition, gvk)) is not None:
-                return found
+            # Not by its name: who may list definitions may not always get them.
+            only = await client.list(CustomResourceDefinition, fields=f"metadata.name={name}")
+            for definition in only.items:
+                if (found := served_by(definition, gvk)) is not None:
+                    return found
     except Forbidden:
         pass
     return None

@@ -2,19 +2,27 @@
 
 from contextlib import AbstractAsyncContextManager
 
+import orjson
 import pytest
 from tests.component.apply.conftest import Bench, Toys
 
 from certwright.apply import Action, DeleteRules, Direct, Engine, ObjectRef, Owner
 from certwright.client import Client, Request, Response, Stream, Transport
 from certwright.kube import JsonObject
-from certwright.kube.kinds import CustomResourceDefinition
+from certwright.kube.kinds import CronJob, CustomResourceDefinition
 from certwright.testkit import EmbeddedCluster
 from certwright.testkit.calls import CountingTransport
 
 OURS = Owner("example.com/owner", "ours")
 NOT_SERVED = Response(404, {"content-type": "text/plain; charset=utf-8"}, b"404 page not found\n")
 FORBIDDEN = Response(403, {}, b'{"kind": "Status", "code": 403, "reason": "Forbidden"}')
+
+
+def without_group(response: Response, group: str) -> Response:
+    """Return what a server lists that does not serve a group."""
+    document = orjson.loads(response.body)
+    left = [one for one in document["items"] if one["metadata"].get("name") != group]
+    return Response(response.status, response.headers, orjson.dumps({**document, "items": left}))
 
 
 class Behind:
@@ -26,15 +34,22 @@ class Behind:
         self.lists_late = False
         self.serves_late = False
         self.hides_definitions = False
+        self.lists_definitions_only = False
+        self.lacks_jobs = False
 
     async def send(self, request: Request) -> Response:
         if request.path in {"/api", "/apis"}:
             if not self.lists_late or request.path not in self._listed:
                 self._listed[request.path] = await self._inner.send(request)
-            return self._listed[request.path]
+            response = self._listed[request.path]
+            return without_group(response, "batch") if self.lacks_jobs else response
+        if request.resource == CronJob and self.lacks_jobs:
+            return NOT_SERVED
         if request.resource == Toys.resource and self.serves_late:
             return NOT_SERVED
-        if request.resource == CustomResourceDefinition and self.hides_definitions:
+        if request.resource == CustomResourceDefinition and (
+            self.hides_definitions or (self.lists_definitions_only and request.verb == "get")
+        ):
             return FORBIDDEN
         return await self._inner.send(request)
 
@@ -73,6 +88,27 @@ async def test_an_object_of_a_kind_that_is_listed_late_is_deleted(
     changes = await bench.delete_as_is(placed)
     assert bench.told(changes) == {"Toy/a": "deleted"}
     assert await bench.cluster.find(toy.resource, "a") is None
+
+
+async def test_definitions_that_may_only_be_listed_are_known(
+    late_bench: Bench, behind: Behind, toy: Toys
+) -> None:
+    bench, placed = late_bench, late_bench.placed(toy("a"))
+    await bench.client.discovery.resources()
+    behind.lists_late = True
+    await bench.apply_as_is(toy.crd(), placed)
+    behind.lists_definitions_only = True
+    changes = await bench.delete_as_is(placed)
+    assert bench.told(changes) == {"Toy/a": "deleted"}
+
+
+async def test_an_object_of_a_built_in_kind_that_a_server_does_without_is_gone(
+    late_bench: Bench, behind: Behind
+) -> None:
+    bench, behind.lacks_jobs = late_bench, True
+    nightly = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "nightly"}}
+    changes = await bench.delete(nightly)
+    assert bench.told(changes) == {"CronJob/nightly": "unchanged"}
 
 
 async def test_the_mark_comes_off_an_object_of_a_kind_that_is_listed_late(
