@@ -55,7 +55,7 @@ async def recreate(ctx: Context, workload: Workload, patch: JsonObject, digest: 
     if job["metadata"]["uid"] != workload.uid:
         raise Conflict(f"Job {key} is another one by now")
     known = ctx.store(Job).get(Key(key.namespace, name))
-    if known is None or known.annotations.get(RECREATED_FROM) != first:
+    if known is None or known.meta.deleting or known.annotations.get(RECREATED_FROM) != first:
         await _create(ctx, restarted_job(job, patch, name), first)
     await ctx.delete(job, propagation=Propagation.BACKGROUND)
 
@@ -65,9 +65,14 @@ async def _create(ctx: Context, job: JsonObject, first: str) -> None:
     try:
         await ctx.create(job)
     except AlreadyExists:
-        found = await ctx.client.get(Job, key_of(job))
-        if (found["metadata"].get("annotations") or {}).get(RECREATED_FROM) != first:
+        metadata = (await ctx.client.get(Job, key_of(job)))["metadata"]
+        if (metadata.get("annotations") or {}).get(RECREATED_FROM) != first:
             raise  # it is not ours; the one before stays
+        if metadata.get("deletionTimestamp"):
+            raise AlreadyExists(
+                f"Job {key_of(job)} had the same contents and is not gone yet; its finalizers say"
+                " what it waits for"
+            ) from None
 
 
 async def instantiate(ctx: Context, workload: Workload, digest: str) -> None:

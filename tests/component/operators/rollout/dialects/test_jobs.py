@@ -1,5 +1,7 @@
 """Jobs whose template cannot be changed: another takes the place of one, as Reloader does it."""
 
+import asyncio
+
 import pytest
 from tests.component.operators.rollout.engine.conftest import EmbeddedRolling
 from tests.support.rollout import job_object, pod_spec, workload_object
@@ -57,6 +59,26 @@ async def test_the_new_job_is_there_before_the_other_goes(rolling: EmbeddedRolli
     calls = (await rolling.wait()).of("Job")
     verbs = [call.verb for call in calls if call.verb in {"create", "delete"}]
     assert verbs == ["create", "delete"]
+
+
+async def test_a_job_waits_for_one_of_the_same_contents_that_is_going(
+    rolling: EmbeddedRolling,
+) -> None:
+    await begun(rolling, job_object("once", ["web-tls"], AUTO))
+    await rolling.renew(data={"a": "2"})
+    await rolling.wait()
+    [second] = await rolling.cluster.names(Job)
+    held = {"metadata": {"finalizers": ["example.com/held"]}}
+    await rolling.cluster.patch(Job, second, held)
+    await rolling.renew(data={"a": "3"})
+    await rolling.wait()
+    [third] = await rolling.cluster.names(Job) - {second}
+    await rolling.renew(data={"a": "2"})
+    await asyncio.sleep(60)  # in virtual time: it tries again and again, and never rests
+    assert await rolling.cluster.names(Job) == {second, third}
+    await rolling.cluster.patch(Job, second, {"metadata": {"finalizers": None}})
+    await rolling.wait(minutes=10)
+    assert await rolling.cluster.names(Job) == {second}
 
 
 @pytest.mark.scenario("RO-3")
