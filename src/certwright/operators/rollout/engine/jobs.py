@@ -41,7 +41,7 @@ def job_of(cron_job: JsonObject, digest: str) -> JsonObject:
 def derived_name(name: str, digest: str) -> str:
     """Return the name of the Job for a digest: the same for the same contents."""
     mark = "".join(letter for letter in digest.lower() if letter.isalnum())[-10:]
-    return f"{name[:_LONGEST_NAME]}-{mark}"
+    return f"{name[:_LONGEST_NAME].rstrip('-.')}-{mark}"
 
 
 async def recreate(ctx: Context, workload: Workload, patch: JsonObject, digest: str) -> None:

@@ -8,9 +8,11 @@ from tests.support.rollout import job_object, pod_spec, workload_object
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Job
+from certwright.kube.names import dns_subdomain_problems
 from certwright.operators.rollout.dialects.choice import kinds_of
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
+from certwright.operators.rollout.engine.jobs import derived_name
 from certwright.operators.rollout.engine.patches import RECREATED_FROM
 from certwright.operators.rollout.engine.settings import BUILT_IN
 from certwright.operators.rollout.policy import DIGEST, RECORD
@@ -92,6 +94,11 @@ async def test_jobs_of_cron_jobs_are_left_to_them(rolling: EmbeddedRolling) -> N
     calls = await rolling.wait()
     assert calls.writes == 0
     assert await rolling.cluster.names(Job) == {"nightly-1"}
+
+
+@pytest.mark.parametrize("name", ["once", f"{'a' * 51}.nightly", f"{'a' * 51}-nightly"])
+def test_what_takes_the_place_has_a_name_that_the_server_takes(name: str) -> None:
+    assert not dns_subdomain_problems(derived_name(name, "sha256-Ab12"))
 
 
 @pytest.mark.parametrize("ignored", [True, False])
