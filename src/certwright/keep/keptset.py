@@ -36,7 +36,7 @@ from certwright.keep.cluster import Access, Refuses, WatchedCluster
 from certwright.keep.health import OBJECTS_PER_TURN, HealthChecks
 from certwright.keep.state import Fights, Fingerprint, Identity, SetState, SetStates
 from certwright.keep.stores import TargetStores
-from certwright.kube import Conflict, Forbidden, Key
+from certwright.kube import Conflict, Forbidden, Key, NotFound
 from certwright.runtime import Entry as Stored
 from certwright.runtime import Store
 
@@ -343,7 +343,7 @@ class KeptSets(Generic[S]):
         try:
             resource = await actor.cluster.resource(ref.gvk)
             live = await actor.cluster.read(resource, ref.key, fresh=True)
-        except Forbidden:
+        except (Forbidden, NotFound):  # a kind that is not served must not stop the others
             return None
         if live is None:
             return None
