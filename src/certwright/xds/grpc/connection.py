@@ -194,6 +194,8 @@ class GrpcConnection:
 
     def _give_back(self, stream_id: int, size: int) -> None:
         """Give back room, whatever becomes of a message: what calls buffer is bounded otherwise."""
+        if not size:
+            return  # or streams without data would be remembered for ever
         self._taken[stream_id] = self._taken.get(stream_id, 0) + size
         self._taken_in_all += size
         if self._taken_in_all >= _GIVE_BACK:
