@@ -90,7 +90,8 @@ async def _where_served(
         return await act(existing)
     except UnknownKind as error:
         raise ServiceUnavailable(
-            f"there is a kind {ref.gvk}, but the server does not serve it right now; try again"
+            f"there is a kind {ref.gvk}, but the server does not serve it right now; try again, and"
+            " if that does not help, look at the conditions of its CustomResourceDefinition"
         ) from error
 
 
