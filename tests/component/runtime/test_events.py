@@ -142,6 +142,18 @@ async def test_a_burst_about_many_objects_leaves_no_tail_of_writes(
     assert recorder.idle
 
 
+async def test_one_burst_does_not_combine_all_that_comes_later(world: World, recorder: Any) -> None:
+    for number in range(100):
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+    for number in range(100, 240):
+        await world.rest(0.5)
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+    await world.rest(5)
+    told = {one["regarding"]["name"] for one in await world.events()}
+    assert "s-120" not in told
+    assert "s-239" in told
+
+
 async def test_after_a_burst_objects_have_their_own_events_again(
     world: World, recorder: Any
 ) -> None:

@@ -43,6 +43,8 @@ CROWD = 25
 """How many Events of one kind, reason and action wait to be written before they are combined."""
 CROWD_SECONDS = 1.0
 """For how long after the last of them further ones are combined as well."""
+CROWD_LONGEST_SECONDS = 60.0
+"""And for how long at most, or one burst would combine all events of a busy cluster for ever."""
 MAX_CROWDS = 256
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
@@ -84,9 +86,10 @@ class _Topic(Struct, frozen=True, gc=False):
 
 
 class _Crowd(Struct, frozen=True, gc=False):
-    """The Event that many objects share, and when the last of them joined."""
+    """The Event that many objects share, and when the first and the last of them joined."""
 
     topic: _Topic
+    began: float
     joined: float
 
 
@@ -281,16 +284,18 @@ class EventRecorder:
         group, now = _group(subject), self._clock.monotonic()
         crowd = self._crowds.pop(group, None)
         if crowd is not None and (
-            now - crowd.joined >= CROWD_SECONDS or crowd.topic not in self._series
+            now - crowd.joined >= CROWD_SECONDS
+            or now - crowd.began >= CROWD_LONGEST_SECONDS
+            or crowd.topic not in self._series
         ):
             crowd = None
         if crowd is None and self._waiting.get(group, 0) < CROWD:
             return None
-        topic = _Topic(subject, "", is_crowd=True) if crowd is None else crowd.topic
-        self._crowds[group] = _Crowd(topic, now)
+        crowd = crowd or _Crowd(_Topic(subject, "", is_crowd=True), now, now)
+        self._crowds[group] = replace(crowd, joined=now)
         if len(self._crowds) > MAX_CROWDS:
             del self._crowds[next(iter(self._crowds))]
-        return topic
+        return crowd.topic
 
     def _begin(self, topic: _Topic, series: _Series) -> None:
         """Note an Event that is to be created."""
