@@ -242,13 +242,33 @@ async def _restart_behind(world: World) -> World:
 def test_a_stale_restart_lists_the_past(behind: int, seen: str) -> None:
     async def act(world: World) -> None:
         await _restart_behind(world)
-        listing = await world.client.list(ConfigMap, "default")
-        assert {obj["metadata"]["name"] for obj in listing.items} == set(seen)
+        assert await _listed(world, "0") == set(seen)
         await asyncio.sleep(6)
-        listing = await world.client.list(ConfigMap, "default")
-        assert {obj["metadata"]["name"] for obj in listing.items} == set("abcd")
+        assert await _listed(world, "0") == set("abcd")
 
     play(at_write(faults.Crash(behind=behind, hold_seconds=5)), act)
+
+
+async def _listed(world: World, version: str = "", match: str = "") -> set[str]:
+    pages = world.client.pages(
+        ConfigMap, Selection(), limit=3, resource_version=version, match=match
+    )
+    items = [bytes(item) async for page in pages for item in page.items]
+    return {orjson.loads(item)["metadata"]["name"] for item in items}
+
+
+def test_a_list_shows_the_past_only_to_those_who_allow_it() -> None:
+    async def act(world: World) -> None:
+        await _restart_behind(world)
+        found = (await world.user.list(ConfigMap, "default")).items
+        version = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in found}
+        assert await _listed(world) == set("abcd")
+        assert await _listed(world, version["a"], "NotOlderThan") == set("ab")
+        assert await _listed(world, version["b"], "NotOlderThan") == set("ab")
+        assert await _listed(world, version["c"], "NotOlderThan") == set("abcd")
+        assert await _listed(world, version["c"], "Exact") == set("abc")
+
+    play(at_write(faults.Crash(behind=2, hold_seconds=5)), act)
 
 
 def test_a_stale_streaming_list_shows_the_past_and_then_catches_up() -> None:

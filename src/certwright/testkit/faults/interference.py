@@ -180,7 +180,7 @@ class FaultyTransport:
         fault = await self._before(request)
         if isinstance(fault, faults.Refuse):
             return refusal(fault)
-        if self._view is not None and request.verb == "list" and self._view.is_current():
+        if self._view is not None and self._view.may_answer(request):
             response = await self._view.answer_list(self._inner, request)
         else:
             response = await self._inner.send(request)

@@ -3,6 +3,10 @@
 A controller that restarts, or reconnects to another API server, may be served from a watch
 cache that is seconds behind. A `StaleView` serves any earlier revision that the server
 still remembers, and releases what happened since when its time is up.
+
+What feeds a cache is behind: watches, the list that a watch begins with (a server would show the
+present there, and be late with what follows), and lists whose resourceVersion allows it. Who asks
+for the present gets it: by reading a single object, or by a list without resourceVersion.
 """
 
 import asyncio
@@ -28,6 +32,19 @@ class StaleView:
     def is_current(self) -> bool:
         """Return whether the past is still being shown."""
         return asyncio.get_running_loop().time() < self.until
+
+    def may_answer(self, request: Request) -> bool:
+        """Return whether a server that shows the past may answer a list with it.
+
+        A list without resourceVersion asks for the present, or goes on where its token says. Any
+        other asks for what is not older than a version, unless for exactly that one.
+        """
+        asked = dict(request.query)
+        version = asked.get("resourceVersion", "")
+        if request.verb != "list" or asked.get("resourceVersionMatch") == "Exact":
+            return False
+        old_enough = version.isdecimal() and int(version) <= int(self.revision)
+        return old_enough and self.is_current()
 
     async def release(self) -> None:
         """Return when the present may be shown."""
