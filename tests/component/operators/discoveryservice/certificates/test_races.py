@@ -1,10 +1,17 @@
 """Crashes, stale views and refusals: no certificate is issued twice, and none is forgotten."""
 
-from collections.abc import Iterator
+import asyncio
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
 import pytest
-from tests.component.operators.discoveryservice.certificates.conftest import P256, Certifying
+from tests.component.operators.discoveryservice.certificates.conftest import (
+    CA,
+    CLIENT,
+    P256,
+    SERVER,
+    Certifying,
+)
 from tests.support.rotation import SecretHistory
 
 from certwright.kube import Key
@@ -19,6 +26,8 @@ from certwright.testkit import (
     stale_restart,
     survives,
 )
+from certwright.testkit.faults.faults import At
+from certwright.testkit.faults.interference import Interference
 
 OPERATOR = certificate_operator(CertificateOperatorSettings(keys=P256))
 IGNORED = (
@@ -62,3 +71,52 @@ def test_a_process_that_sees_the_past() -> None:
 def test_requests_that_are_refused() -> None:
     tortures = (refuse_every_write, fail_every_request, break_each_watch)
     assert survives(life, OPERATOR, *tortures, ignore=IGNORED, most=10) >= 25
+
+
+class Past:
+    """A control plane whose operator can be shown the time before it had certificates."""
+
+    def __init__(self, certifying: Certifying, interference: Interference) -> None:
+        self.certifying = certifying
+        self._interference = interference
+        self._then = ""
+
+    async def begin(self) -> None:
+        """Issue all certificates, and ask for another authority."""
+        await self.certifying.plane("a", "b")
+        await self.certifying.settle()
+        self._then = (await self.certifying.secret(CA))["metadata"]["resourceVersion"]
+        await self.certifying.request_renewal(CA)
+
+    async def show(self) -> None:
+        """Start the operator anew; for a while it sees of all Secrets only the authority's."""
+        seen = self._interference.revisions
+        self._interference.go_back(len(seen) - seen.index(self._then), hold_seconds=60)
+        await self.certifying.cluster.stop()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self.certifying.settle())
+            await asyncio.sleep(30)
+
+
+@pytest.fixture
+async def past(embedded_cluster: EmbeddedCluster) -> AsyncIterator[Past]:
+    loop: Any = asyncio.get_running_loop()  # a VirtualLoop
+    interference = Interference(At(), loop.trace, loop.clock.jump)
+    async with EmbeddedCluster(interference=interference) as cluster:
+        yield Past(Certifying(cluster), interference)
+
+
+@pytest.mark.parametrize("phase", ["Distributed", "Activated"])
+async def test_an_authority_does_not_go_on_before_its_certificates_are_seen(
+    past: Past, phase: str
+) -> None:
+    certifying = past.certifying
+    await past.begin()
+    await certifying.until(phase)
+    signer, trusted = (await certifying.pair(CA)).serial, await certifying.anchors(CA)
+    await past.show()
+    assert (await certifying.pair(CA)).serial == signer
+    for name in (CA, SERVER, f"a/{CLIENT}", f"b/{CLIENT}"):
+        assert await certifying.anchors(name) == trusted
+    await certifying.until("Stable")
+    assert await certifying.anchors(CA) == {(await certifying.pair(CA)).fingerprint}
