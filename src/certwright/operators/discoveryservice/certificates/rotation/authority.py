@@ -279,7 +279,7 @@ class AuthorityPass:
             self._tools.tell_issued(ctx, view.obj, view.wanted, new, cause)
 
     async def _confirm(self, ctx: Context, view: AuthorityView) -> None:
-        """Ask the server whether all places are as they were seen; `Conflict` if not.
+        """Ask the server whether all certificates are as they were seen; `Conflict` if not.
 
         After this step, who holds what a place held before may be cut off.
         """
