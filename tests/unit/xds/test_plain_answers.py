@@ -1,9 +1,12 @@
 """What is said to clients that speak HTTP but not gRPC: bytes in, bytes out."""
 
+from collections.abc import Mapping
+
 import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
-from h2.events import DataReceived, Event, ResponseReceived, StreamEnded, StreamReset
+from h2.errors import ErrorCodes
+from h2.events import ConnectionTerminated, DataReceived, Event, ResponseReceived, StreamEnded
 from h2.settings import SettingCodes
 
 from certwright.xds.grpc.connection import GrpcConnection
@@ -27,9 +30,10 @@ class Talk:
         self.client.initiate_connection()
         self.client.update_settings({SettingCodes.INITIAL_WINDOW_SIZE: window})
 
-    def call(self, method: str, *, end: bool = True) -> int:
+    def call(self, method: str, *, end: bool = True, more: Mapping[str, str] | None = None) -> int:
         stream_id = self.client.get_next_available_stream_id()
         headers = {":method": method, ":scheme": "https", ":path": "/", ":authority": "x"}
+        headers |= more or {}
         self.client.send_headers(stream_id, list(headers.items()), end_stream=end)
         return stream_id
 
@@ -88,6 +92,19 @@ def test_a_body_that_goes_on_is_not_waited_for() -> None:
     stream_id = talk.call("PUT", end=False)
     talk.client.send_data(stream_id, b"not a message of gRPC")
     events = talk.exchange()
-    assert body_of(events) == WORDS
-    assert any(isinstance(event, StreamReset) for event in events)
+    assert (body_of(events), has_ended(events)) == (WORDS, True)
     assert talk.server.open_calls == 0
+    talk.client.send_data(stream_id, b"and more of it", end_stream=True)
+    assert talk.exchange() == []
+    talk.call("GET")
+    assert status_of(talk.exchange()) == "405"
+
+
+def test_a_body_of_another_length_than_said_ends_the_connection_also_after_the_answer() -> None:
+    talk = Talk()
+    stream_id = talk.call("POST", end=False, more={"content-length": "1"})
+    assert status_of(talk.exchange()) == "415"
+    talk.client.send_data(stream_id, b"more than one", end_stream=True)
+    [end] = talk.exchange()
+    assert isinstance(end, ConnectionTerminated)
+    assert end.error_code == ErrorCodes.PROTOCOL_ERROR

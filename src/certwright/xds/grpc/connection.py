@@ -263,12 +263,12 @@ class GrpcConnection:
         trailers = status_headers(code, message)
         headers = trailers if call.started else [*_START, *trailers]
         with suppress(H2Error):  # the client may have reset the stream
-            if call.plain:
+            if call.plain:  # not reset: what it still sends is held to the rules of HTTP
                 self._h2.end_stream(call.stream_id)
             else:
                 self._h2.send_headers(call.stream_id, headers, end_stream=True)
-            if not call.half_closed:
-                self._h2.reset_stream(call.stream_id, ErrorCodes.NO_ERROR)
+                if not call.half_closed:
+                    self._h2.reset_stream(call.stream_id, ErrorCodes.NO_ERROR)
         self._forget(call.stream_id)
 
     def _forget(self, stream_id: int) -> None:
