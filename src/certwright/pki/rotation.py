@@ -30,7 +30,7 @@ class RotationPhase(StrEnum):
     PREPARED = "Prepared"
     """The next one exists, and is being written to every place as trusted."""
     DISTRIBUTED = "Distributed"
-    """It is written everywhere; whoever reads it there may not have done so yet."""
+    """It is written everywhere; its readers may not have read it yet."""
     ACTIVATED = "Activated"
     """It signs, and what the last one signed is being replaced."""
     RETIRED = "Retired"

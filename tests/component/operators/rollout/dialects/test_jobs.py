@@ -33,7 +33,6 @@ async def begun(rolling: EmbeddedRolling, job: JsonObject) -> None:
     await rolling.run(dialects=[ReloaderDialect(options)], kinds=kinds)
 
 
-@pytest.mark.scenario("RO-1")
 async def test_a_job_is_recreated_once_for_new_contents(rolling: EmbeddedRolling) -> None:
     await begun(rolling, job_object("once", ["web-tls"], AUTO))
     [first] = await jobs(rolling)
@@ -54,7 +53,6 @@ async def test_a_job_is_recreated_once_for_new_contents(rolling: EmbeddedRolling
     assert [name.count("-") for name in names] == [0, 1, 1]
 
 
-@pytest.mark.scenario("RO-2")
 async def test_the_new_job_is_there_before_the_other_goes(rolling: EmbeddedRolling) -> None:
     await begun(rolling, job_object("once", ["web-tls"], AUTO))
     await rolling.renew()
@@ -83,7 +81,6 @@ async def test_a_job_waits_for_one_of_the_same_contents_that_is_going(
     assert await rolling.cluster.names(Job) == {second}
 
 
-@pytest.mark.scenario("RO-3")
 async def test_jobs_of_cron_jobs_are_left_to_them(rolling: EmbeddedRolling) -> None:
     nightly = await rolling.cluster.create(workload_object("nightly", pod_spec(), "CronJob"))
     job = job_object("nightly-1", ["web-tls"], AUTO)

@@ -121,7 +121,6 @@ def mounted(rolling: EmbeddedRolling) -> Mounted:
     return Mounted(rolling)
 
 
-@pytest.mark.scenario("RO-4")
 @pytest.mark.parametrize("how", ASKED)
 async def test_pods_restart_once_however_many_are_updated(
     mounted: Mounted, rolling: EmbeddedRolling, how: str
@@ -140,7 +139,6 @@ async def test_pods_restart_once_however_many_are_updated(
     assert await rolling.restarts() == 1
 
 
-@pytest.mark.scenario("RO-5")
 async def test_a_pod_that_is_not_updated_yet_is_no_change_back(
     mounted: Mounted, rolling: EmbeddedRolling
 ) -> None:
@@ -160,7 +158,6 @@ async def test_a_pod_that_is_not_updated_yet_is_no_change_back(
     assert await rolling.restarts() == 2
 
 
-@pytest.mark.scenario("RO-6")
 async def test_pods_that_come_and_go_restart_nothing(
     mounted: Mounted, rolling: EmbeddedRolling
 ) -> None:
@@ -176,7 +173,6 @@ async def test_pods_that_come_and_go_restart_nothing(
     assert await rolling.restarts() == 0
 
 
-@pytest.mark.scenario("RO-6")
 async def test_the_first_pods_of_a_workload_restart_nothing(
     mounted: Mounted, rolling: EmbeddedRolling
 ) -> None:
