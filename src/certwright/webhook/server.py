@@ -7,6 +7,7 @@ signed, and of these the ones with an accepted name. Probes need no certificate.
 import asyncio
 import ssl
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache, partial
@@ -61,6 +62,9 @@ class ReviewLimits:
     """For one review, from its first byte on; less if the API server waits for less."""
     shutdown: timedelta = timedelta(seconds=20)
     """For reviews under way when the server ends."""
+    shutdown_delay: timedelta = timedelta()
+    """For how long a server that is to end goes on: Services send reviews to a pod until all know
+    that it ends. A few seconds, where several pods serve."""
 
 
 def webhook_profile(client_authority: bool = False) -> HandshakeProfile:  # noqa: FBT001, FBT002 - of one
@@ -130,6 +134,7 @@ class WebhookServer:
         self._server: _Server | None = None
         self._listening = asyncio.Event()
         self._ending = False
+        self._finished = asyncio.Event()
         self.checks: list[Callable[[], Iterator[Check]]] = [self.readiness]
         """What ``/readyz`` shows."""
         self.port = address.port
@@ -164,10 +169,26 @@ class WebhookServer:
             self._listening.set()
             await asyncio.Event().wait()
         finally:
-            self._ending = True
-            listener.close()
-            server.pre_shutdown()  # connections without a review
-            await server.shutdown(self._limits.shutdown.total_seconds())
+            self._ending = True  # each connection is closed after its next answer
+            try:
+                await asyncio.sleep(self._limits.shutdown_delay.total_seconds())
+            finally:
+                listener.close()
+                await self._finish()
+                server.pre_shutdown()
+                await server.shutdown(self._limits.shutdown.total_seconds())
+
+    async def _finish(self) -> None:
+        """Wait for reviews under way.
+
+        Before aiohttp is told: it ignores the rest of a body on a connection that is to be closed,
+        and the API server would wait for an answer in vain.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._limits.shutdown.total_seconds()):
+                while self._running:
+                    self._finished.clear()
+                    await self._finished.wait()
 
     async def listening(self) -> int:
         """Return the port as soon as connections are accepted."""
@@ -231,6 +252,8 @@ class WebhookServer:
             return _refusal(error)
         finally:
             self._running -= 1
+            if self._ending:
+                self._finished.set()
             metrics.in_flight -= 1
             metrics.results[result].inc()
             metrics.seconds.observe(self._clock.monotonic() - started)

@@ -276,6 +276,41 @@ async def test_shutdown_finishes_what_is_under_way() -> None:
             await idle.review("/check")
 
 
+async def test_shutdown_reads_a_body_to_its_end() -> None:
+    served = Served(ENDPOINTS)
+    body = admission_body()
+    async with asyncio.timeout(10), served.running() as server:
+        reader, writer = await asyncio.open_connection(
+            "localhost", served.server.port, ssl=trusting(served.ca.pem)
+        )
+        head = b"POST /check HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+        writer.write(head + b"Content-Length: %d\r\n\r\n" % len(body) + body[:10])
+        while not served.server._running:
+            await asyncio.sleep(0)
+        server.cancel()
+        while not served.server._ending:
+            await asyncio.sleep(0)
+        writer.write(body[10:])
+        answer = await reader.read()
+        writer.close()
+    assert b'"allowed":true' in answer
+
+
+async def test_with_a_shutdown_delay_new_connections_are_served_on() -> None:
+    served = Served(ENDPOINTS, limits=ReviewLimits(shutdown_delay=timedelta(minutes=1)))
+    async with served.running() as server, served.caller() as idle, served.caller() as late:
+        await idle.review("/check")
+        server.cancel()
+        while not served.server._ending:
+            await asyncio.sleep(0)
+        for caller in (idle, late):
+            assert (await caller.review("/check"))["allowed"]
+            assert caller.headers["Connection"] == "close"
+        code, _ = await late.send("/readyz", b"", method="GET")
+        assert code == 503
+        server.cancel()  # the delay can be cut short
+
+
 async def test_a_client_that_hangs_up_within_a_body_disturbs_no_other() -> None:
     served = Served(ENDPOINTS)
     async with served.running(), served.caller() as caller:

@@ -6,7 +6,9 @@ from the mounted Secrets and swapped while connections stay.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Final
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
 from certwright.kube import Key
@@ -22,10 +24,14 @@ from certwright.runtime import Cache, ListenAddress, Operator, OperatorHost, Par
 from certwright.tls.directory import CertificateDirectory, DirectoryFollower
 from certwright.tls.server import ServingCertificate
 from certwright.webhook.operator import webhook_operator
+from certwright.webhook.server import ReviewLimits
 from certwright.xds.metrics import XdsMetrics
 from certwright.xds.schema.schema import MessageSchema
 from certwright.xds.server import XdsServer, xds_profile
 from certwright.xds.store import SnapshotStore
+
+SHUTDOWN_DELAY: Final = timedelta(seconds=5)
+"""For how long a pod that ends answers reviews: without an answer no labelled Pod is created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +100,8 @@ def review_operator(settings: PodSettings, schema: MessageSchema) -> Operator:
         config_webhook(lambda: schema),
     ]
     return webhook_operator(
-        handlers, CertificateDirectory(settings.server_directory), settings.webhook
+        handlers,
+        CertificateDirectory(settings.server_directory),
+        settings.webhook,
+        limits=ReviewLimits(shutdown_delay=SHUTDOWN_DELAY),
     )
