@@ -165,7 +165,6 @@ async def _growth(plane: ControlPlane, client: Client) -> Growth:
         await create_all(client, (foreign_secret(number) for number in range(FOREIGN_SECRETS)))
         await _at_rest(program)
         third = program.rss()
-    await delete(client)
     return Growth(second - first, third - second)
 
 
