@@ -9,11 +9,10 @@ BIN    := $(VENV)/bin
 UV     := $(BIN)/uv
 READY  := $(VENV)/.ready
 CORES  := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-# Tests wait for other processes now and then, and most of the time for a real control plane. Yet
-# each worker collects all tests, which takes as long as a few hundred of them. JOBS=n: so many.
+# Tests wait for other processes now and then. Yet each worker collects all tests, which takes as
+# long as a few hundred of them, and starts a control plane in its turn. JOBS=n: so many.
 JOBS   ?=
 WORKERS      = $(or $(JOBS),$(shell expr $(CORES) + 1))
-REAL_WORKERS = $(or $(JOBS),$(shell expr $(CORES) \* 2))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -61,9 +60,9 @@ test-real: $(READY) go helm envoy ## The tests that need the real control plane 
 	@$(BIN)/python -m certwright.testkit.certmanager.assets 1.20.3 1.21.2
 	@$(BIN)/python -m certwright.testkit.certmanager.released
 	@$(BIN)/python -m certwright.testkit.gardener
-	@$(BIN)/python -m pytest -n $(REAL_WORKERS) --certwright-real -m "real or kubectl" $(ARGS)
+	@$(BIN)/python -m tests.support.again -n $(WORKERS) --timeout 180 --certwright-real -m "real or kubectl" $(ARGS)
 	@echo "once more, with Gardener's definition of ManagedResource"
-	@CERTWRIGHT_TEST_DEFINITION=gardener $(BIN)/python -m pytest -n $(REAL_WORKERS) --certwright-real \
+	@CERTWRIGHT_TEST_DEFINITION=gardener $(BIN)/python -m tests.support.again -n $(WORKERS) --timeout 180 --certwright-real \
 	  tests/component/operators/managedresource $(ARGS)
 
 .PHONY: go
