@@ -63,8 +63,8 @@ class GrpcCall:
     """One call, as its handler and its connection see it."""
 
     __slots__ = (
-        "half_closed", "handler", "path", "peer", "plain", "reader", "started", "stream_id",
-        "unsent", "wake",
+        "half_closed", "handler", "passes_by", "path", "peer", "plain", "reader", "started",
+        "stream_id", "unsent", "wake",
     )  # fmt: skip
 
     def __init__(
@@ -89,6 +89,8 @@ class GrpcCall:
         """Whether the client sends nothing more."""
         self.plain = False
         """Whether it is answered as HTTP, without a status of gRPC at its end."""
+        self.passes_by = False
+        """Whether its plain DATA frames need not be seen by the library."""
         self.handler: CallHandler
 
     def fill(self) -> bool:

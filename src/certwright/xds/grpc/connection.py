@@ -2,7 +2,7 @@
 
 What the h2 library does is not done here: frames, header compression, states of streams. Here are
 the rules of gRPC on top of it, flow control (nothing is sent that the client has no room for), and
-what ends a connection.
+what ends a connection. Plain DATA frames of open calls pass by the library (`dataframes`).
 """
 
 from collections.abc import Callable
@@ -26,6 +26,7 @@ from h2.settings import SettingCodes, Settings
 
 from certwright.xds.access import ClientIdentity
 from certwright.xds.grpc.call import GrpcCall, PlainAnswer, Services
+from certwright.xds.grpc.dataframes import HEADER, DataFrames, plain_data
 from certwright.xds.grpc.floods import Flood, FrameInspector
 from certwright.xds.grpc.limits import GrpcLimits
 from certwright.xds.grpc.status import CallRefused, StatusCode, status_headers
@@ -38,8 +39,6 @@ _START: Final = [(":status", "200"), ("content-type", "application/grpc")]
 _NOT_GRPC: Final = b"Discovery services are served here, by gRPC only.\n"
 _OUTPUT: Final = 65536
 """About so many bytes are made at a time, before the transport says whether there is room."""
-_GIVE_BACK: Final = 16384
-"""So much room that messages took is given back at a time: requests are small, windows are not."""
 _PING: Final = b"certwrig"
 
 Refused = Callable[[str, str], None]
@@ -70,9 +69,6 @@ class GrpcConnection:
         self._calls: dict[int, GrpcCall] = {}
         self._ready: dict[int, GrpcCall] = {}
         """Calls that may have something to send."""
-        self._taken: dict[int, int] = {}
-        """By stream: how much room its messages took that was not given back yet."""
-        self._taken_in_all = 0
         self.heard = now
         """When the client last sent something, in monotonic seconds."""
         self.served = 0
@@ -89,6 +85,7 @@ class GrpcConnection:
         )
         self._h2.decoder.max_header_list_size = limits.header_bytes
         self._h2.initiate_connection()
+        self._frames = DataFrames(self._h2)
 
     @property
     def open_calls(self) -> int:
@@ -102,6 +99,12 @@ class GrpcConnection:
         if self.closing:
             return
         self.heard = now
+        if self._inspector.between_frames:
+            call = self._calls.get(plain_data(data))
+            if call is not None and call.passes_by:
+                self._frames.passed(call.stream_id, len(data) - HEADER)
+                self._feed(call, data[HEADER:])
+                return
         try:
             self._inspector.inspect(data, now)
             events = self._h2.receive_data(data)
@@ -126,7 +129,7 @@ class GrpcConnection:
             case StreamEnded():
                 call = self._calls.get(event.stream_id)
                 if call is not None:
-                    call.half_closed = True
+                    call.half_closed, call.passes_by = True, False
                     call.handler.half_closed()
                     self._ready[call.stream_id] = call
             case StreamReset():
@@ -159,6 +162,7 @@ class GrpcConnection:
             self._refuse(call, self._identity)
         else:
             call.handler = make(call, self._identity)
+            call.passes_by = b"content-length" not in headers  # which the library checks
             self._calls[stream_id] = call
 
     def _answer_http(self, call: GrpcCall, status: str, *, body: bool = True) -> None:
@@ -173,13 +177,14 @@ class GrpcConnection:
             self._calls[call.stream_id] = self._ready[call.stream_id] = call
 
     def _data(self, event: DataReceived) -> None:
-        stream_id = event.stream_id
-        self._give_back(stream_id, event.flow_controlled_length or 0)
-        call = self._calls.get(stream_id)
-        if call is None or call.plain:
-            return
+        self._frames.counted(event.stream_id, event.flow_controlled_length or 0)
+        call = self._calls.get(event.stream_id)
+        if call is not None and not call.plain:
+            self._feed(call, bytes(event.data or b""))
+
+    def _feed(self, call: GrpcCall, data: bytes) -> None:
         try:
-            for message in call.reader.feed(bytes(event.data or b"")):
+            for message in call.reader.feed(data):
                 call.handler.receive(message)
             if len(call.reader) and self._buffered() > self._limits.buffered_bytes:
                 raise CallRefused(
@@ -190,18 +195,7 @@ class GrpcConnection:
         except CallRefused as error:
             self._refuse(call, error)
         else:
-            self._ready[stream_id] = call
-
-    def _give_back(self, stream_id: int, size: int) -> None:
-        """Give back room, whatever becomes of a message: what calls buffer is bounded otherwise."""
-        if not size:
-            return  # or streams without data would be remembered for ever
-        self._taken[stream_id] = self._taken.get(stream_id, 0) + size
-        self._taken_in_all += size
-        if self._taken_in_all >= _GIVE_BACK:
-            taken, self._taken, self._taken_in_all = self._taken, {}, 0
-            for each, length in taken.items():
-                self._h2.acknowledge_received_data(length, each)
+            self._ready[call.stream_id] = call
 
     def _buffered(self) -> int:
         return sum(len(call.reader) for call in self._calls.values())
@@ -222,7 +216,7 @@ class GrpcConnection:
         """Return bytes for the client; without room for more, only what cannot wait."""
         if room and not self.closing:
             self._fill()
-        return self._h2.data_to_send()
+        return self._frames.take_output()
 
     def _fill(self) -> None:
         made = 0
@@ -240,19 +234,15 @@ class GrpcConnection:
             if call.handler.is_done():
                 self._finish(call, StatusCode.OK, "")
             return 0
-        try:
-            room = self._h2.local_flow_control_window(call.stream_id)
-            size = min(room, self._h2.max_outbound_frame_size, most)
-            if size <= 0:
-                return 0
-            if not call.started:
-                call.started = True
-                self._h2.send_headers(call.stream_id, _START)
-            piece = call.take(size)
-            self._h2.send_data(call.stream_id, piece)
-            self._inspector.sent()
-        except H2Error:  # the client has reset the stream; that event is still to be taken
+        size = min(self._frames.room(call.stream_id), most)
+        if size <= 0:
             return 0
+        if not call.started:
+            call.started = True
+            self._h2.send_headers(call.stream_id, _START)
+        piece = call.take(size)
+        self._frames.send(call.stream_id, piece)
+        self._inspector.sent()
         return len(piece)
 
     def _refuse(self, call: GrpcCall, error: CallRefused) -> None:

@@ -1,6 +1,6 @@
 """Messages in the data of a call: a flag, a length, the message; cut out of chunks of any size."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from certwright.xds.grpc.status import CallRefused, StatusCode
@@ -23,11 +23,13 @@ class MessageReader:
     def __len__(self) -> int:
         return len(self._data)
 
-    def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield the messages that are complete; `CallRefused` at one that is not accepted."""
+    def feed(self, data: bytes) -> Iterable[bytes]:
+        """Return the messages that are complete; `CallRefused` at one that is not accepted."""
         if not self._data and len(data) >= _PREFIX and len(data) == _PREFIX + self._length(data):
-            yield data[_PREFIX:]  # nearly always: one message in one frame
-            return
+            return (data[_PREFIX:],)  # nearly always: one message in one frame
+        return self._cut(data)
+
+    def _cut(self, data: bytes) -> Iterator[bytes]:
         self._data += data
         while len(self._data) >= _PREFIX:
             end = _PREFIX + self._length(self._data)

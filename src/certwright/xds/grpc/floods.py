@@ -9,10 +9,11 @@ from typing import Final
 
 from h2.errors import ErrorCodes
 
+from certwright.xds.grpc.dataframes import HEADER, LARGEST_FRAME
+
 _PREFACE: Final = 24
-_HEADER: Final = 9
-_LARGEST_FRAME: Final = 16384
-_DATA, _HEADERS, _WINDOW_UPDATE = 0, 1, 8
+_DATA, _HEADERS, _WINDOW_UPDATE, _CONTINUATION = 0, 1, 8, 9
+_END_HEADERS: Final = 4
 _WINDOWS_PER_FRAME: Final = 3
 _MOST_WINDOWS: Final = 100_000
 _OPENED: Final = 0.25
@@ -39,6 +40,13 @@ class FrameInspector:
         self._partial = b""
         self._windows = 0
         """So many updates of windows cost nothing."""
+        self._in_headers = False
+        """Whether the last frame leaves headers unfinished: only more of them may follow."""
+
+    @property
+    def between_frames(self) -> bool:
+        """Whether all frames so far are complete, and the next may be of any kind."""
+        return not (self._skip or self._partial or self._in_headers)
 
     def inspect(self, data: bytes, now: float) -> None:
         """Take note of the next bytes; `Flood` if the connection is to be ended."""
@@ -48,12 +56,14 @@ class FrameInspector:
         if self._partial:
             data, self._partial = self._partial + data, b""
         place, end, cost = self._skip, len(data), 0.0
-        while place + _HEADER <= end:
+        while place + HEADER <= end:
             length = int.from_bytes(data[place : place + 3], "big")
-            if length > _LARGEST_FRAME:
+            if length > LARGEST_FRAME:
                 raise Flood(ErrorCodes.FRAME_SIZE_ERROR, "frame_size")
-            cost += self._cost(data[place + 3], length)
-            place += _HEADER + length
+            kind, flags = data[place + 3], data[place + 4]
+            self._in_headers = kind in {_HEADERS, _CONTINUATION} and not flags & _END_HEADERS
+            cost += self._cost(kind, length)
+            place += HEADER + length
         if place > end:
             self._skip = place - end
         else:
