@@ -157,6 +157,8 @@ class XdsSubject:
     writes: Callable[[], Awaitable[int]] | None = None
     change: Callable[[int], Awaitable[object]] | None = None
     """Makes another version of the configuration."""
+    rests: bool = True
+    """Whether it does nothing when there is nothing to do: not while stalls are watched."""
 
 
 @asynccontextmanager
@@ -178,7 +180,7 @@ async def bare_server(
             return await asyncio.to_thread(child.line)
 
         await push(files.pairs[0], 0)
-        yield XdsSubject(child, port, push)
+        yield XdsSubject(child, port, push, rests=not stalls)
 
 
 @asynccontextmanager
@@ -292,11 +294,11 @@ class XdsRun:
 async def measured(subject: XdsSubject, files: XdsFiles, streams: int) -> XdsRun:
     """Connect so many Envoys, and push each pair to all of them."""
     child = subject.child
-    await quiet(child)
+    await quiet(subject)
     before = child.rss()
     with Program("xdsload", str(files.folder), str(subject.port), str(streams)) as load:
         took = (await asyncio.to_thread(load.line))["seconds"]
-        await quiet(child)
+        await quiet(subject)
         run = XdsRun(streams, took, before, child.rss(), 0.0)
         cpu = child.cpu()
         for number, pair in enumerate(files.pairs[1:], 1):
@@ -307,7 +309,7 @@ async def measured(subject: XdsSubject, files: XdsFiles, streams: int) -> XdsRun
             run.latencies.append((await asyncio.to_thread(load.line))["last"] - began)
             if number > 1 and isinstance(answer, dict):  # what is said is about the push before
                 run.stall = max(run.stall, answer.get("cpu_ms", 0.0))
-        await quiet(child)
+        await quiet(subject)
         run.cpu = child.cpu() - cpu
         run.rss = max(run.rss, child.rss())
         if subject.change and subject.writes:
@@ -318,12 +320,12 @@ async def measured(subject: XdsSubject, files: XdsFiles, streams: int) -> XdsRun
     return run
 
 
-async def quiet(child: Child) -> None:
+async def quiet(subject: XdsSubject) -> None:
     """Return when a process has done nearly nothing for two seconds."""
-    cpu = child.cpu()
+    cpu = subject.child.cpu()
     while True:
         await asyncio.sleep(2.0)
-        if (now := child.cpu()) - cpu <= 0.05:
+        if (now := subject.child.cpu()) - cpu <= 0.05 or not subject.rests:
             return
         cpu = now
 
