@@ -1,6 +1,5 @@
 """Numbers of a discovery server: what is asked, sent and refused, and which pair it presents."""
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from certwright.runtime import Metrics
@@ -51,17 +50,25 @@ class XdsMetrics:
             "Certificates that cannot be used, by reason; the last good one stays in use",
             ["reason"],
         )
-        self._children: dict[tuple[str, ...], Any] = {}
+        self._requests_of: dict[tuple[str, Received], Any] = {}
+        self._responses_of: dict[str, Any] = {}
+        """What `labels` returns, which takes longer than counting."""
 
     def requests(self, type_url: str, received: Received) -> None:
         """Count a request."""
-        name = _SHORT.get(type_url, _OTHER)
-        self._child(name, received, make=lambda: self._requests.labels(name, received)).inc()
+        key = _SHORT.get(type_url, _OTHER), received
+        counter = self._requests_of.get(key)
+        if counter is None:
+            counter = self._requests_of[key] = self._requests.labels(*key)
+        counter.inc()
 
     def responses(self, type_url: str) -> None:
         """Count a response."""
         name = _SHORT.get(type_url, _OTHER)
-        self._child(name, make=lambda: self._responses.labels(name)).inc()
+        counter = self._responses_of.get(name)
+        if counter is None:
+            counter = self._responses_of[name] = self._responses.labels(name)
+        counter.inc()
 
     def refused(self, reason: str) -> None:
         """Count a refusal."""
@@ -81,9 +88,3 @@ class XdsMetrics:
     def certificate_refused(self, reason: str) -> None:
         """Count a pair that cannot be used."""
         self._unusable.labels(reason).inc()
-
-    def _child(self, *key: str, make: Callable[[], Any]) -> Any:
-        found = self._children.get(key)
-        if found is None:
-            found = self._children[key] = make()
-        return found

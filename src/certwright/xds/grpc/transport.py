@@ -8,6 +8,7 @@ of an authority that is no longer trusted would find its session again.
 import asyncio
 import ssl
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final, Protocol, cast
 
 from h2.errors import ErrorCodes
@@ -186,7 +187,7 @@ class ClientTransport(asyncio.Protocol):
             found,
             self.peer,
             self._host.limits,
-            wake=lambda: self._host.schedule(self),
+            wake=partial(self._host.schedule, self),
             refused=self._host.refused,
             now=self._host.monotonic(),
         )
