@@ -32,15 +32,18 @@ INSTALLERS: Final = frozenset({CERT_MANAGER, IBM_CERT_MANAGER})
 NamedOperators = Mapping[str, Callable[[], list[Declared]]]
 
 
-def named_operators(folder: Path | None = None) -> NamedOperators:
-    """Return what makes each operator; installers grant what bundles of a folder need."""
+def named_operators(folder: Path | None = None, *, recreate_jobs: bool = False) -> NamedOperators:
+    """Return what makes each operator; installers grant what bundles of a folder need.
+
+    *recreate_jobs* is for `rollout`, which may delete Jobs then.
+    """
     return {
         MANAGED_RESOURCE: _managed_resource,
         GARBAGE_COLLECTOR: _garbage_collector,
         TOKEN_REQUESTOR: _token_requestor,
         CERT_MANAGER: partial(_cert_manager, folder),
         IBM_CERT_MANAGER: partial(_ibm_cert_manager, folder),
-        ROLLOUT: _rollout,
+        ROLLOUT: partial(_rollout, recreate_jobs=recreate_jobs),
         CA_REFRESH: _ca_refresh,
         DISCOVERY_SERVICE: _discovery_service,
     }
@@ -108,14 +111,17 @@ def _discovery_service() -> list[Declared]:
     return [service_operator(ServiceDefaults()), certificates, served]
 
 
-def _rollout() -> list[Declared]:
+def _rollout(*, recreate_jobs: bool) -> list[Declared]:
     from certwright.operators.rollout.dialects import choice
-    from certwright.operators.rollout.engine.settings import RolloutSettings
+    from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
+    from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
     from certwright.operators.rollout.operator import rollout_operator
     from certwright.operators.rollout.workload import WorkloadKind
 
-    dialects = choice.dialects_of(choice.NAMES)
-    return [rollout_operator(RolloutSettings(dialects=dialects, kinds=tuple(WorkloadKind)))]
+    options = ReloaderOptions(recreate_jobs=recreate_jobs)
+    dialects = choice.dialects_of(choice.NAMES, options)
+    kinds = choice.kinds_of(choice.NAMES, (*BUILT_IN, WorkloadKind.ROLLOUT), options)
+    return [rollout_operator(RolloutSettings(dialects=dialects, kinds=kinds))]
 
 
 def _ca_refresh() -> list[Declared]:

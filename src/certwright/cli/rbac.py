@@ -16,6 +16,7 @@ commands = typer.Typer(rich_markup_mode=None)
     epilog=examples(
         "certwright rbac examples/greeting.py --name greeting | kubectl apply -f -",
         "certwright rbac certmanager --bundles ./bundles | kubectl apply -f -",
+        "certwright rbac rollout --recreate-jobs | kubectl apply -f -",
     ),
 )
 def rbac(
@@ -31,6 +32,10 @@ def rbac(
             show_default=True,
         ),
     ] = Path("bundles"),
+    recreate_jobs: Annotated[
+        bool,
+        typer.Option("--recreate-jobs", help="For rollout: that it may delete Jobs."),
+    ] = False,
 ) -> None:
     """Print a ClusterRole with the permissions that controllers need.
 
@@ -48,7 +53,8 @@ def rbac(
             " itself needs; make them with: certwright bundle build",
             file=sys.stderr,
         )
-    declared = load_controllers(controllers, named=named_operators(bundles))
+    named = named_operators(bundles, recreate_jobs=recreate_jobs)
+    declared = load_controllers(controllers, named=named)
     role = {
         "apiVersion": "rbac.authorization.k8s.io/v1",
         "kind": "ClusterRole",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from tests.component.cli.conftest import Ask
-from tests.support.rollout import pod_spec, workload_object
+from tests.support.rollout import job_object, pod_spec, workload_object
 
 from certwright.apiserver import ApiServer
 from certwright.client import Client
@@ -119,6 +119,19 @@ def test_why_shows_what_the_secrets_store_driver_mounts(cli: Cli, ask: Ask) -> N
     assert done.code == 0
     done = cli("rollout", "plan", "secretproviderclass/vault")
     assert done.code == 0
+
+
+def test_why_of_a_job_tells_the_flag_it_takes(cli: Cli, ask: Ask, shop: None) -> None:
+    once = job_object("once", ["web-tls"], {"reloader.stakater.com/auto": "true"})
+
+    async def question(client: Client) -> None:
+        once["metadata"]["namespace"] = "default"
+        await client.create(once)
+
+    ask(question)
+    done = cli("rollout", "why", "job/once")
+    assert done.code == 0
+    assert done.err == "note: Jobs are recreated only where the operator has --recreate-jobs\n"
 
 
 def test_why_of_one_that_does_not_ask(cli: Cli, shop: None) -> None:

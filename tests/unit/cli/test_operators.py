@@ -78,3 +78,15 @@ def test_without_bundles_it_says_what_is_missing(run: Callable[..., Any]) -> Non
     [role], said = run("rbac", "certmanager")
     assert "certwright bundle build" in said
     assert role["rules"]
+
+
+@pytest.mark.parametrize("words", [(), ("--recreate-jobs",)])
+def test_jobs_may_be_deleted_only_where_that_is_asked_for(
+    run: Callable[..., Any], words: tuple[str, ...]
+) -> None:
+    [role], _ = run("rbac", "rollout", *words)
+    verbs = {
+        verb for rule in role["rules"] if "jobs" in rule["resources"] for verb in rule["verbs"]
+    }
+    more = {"delete", "get", "list", "patch", "watch"} if words else set[str]()
+    assert verbs == {"create"} | more

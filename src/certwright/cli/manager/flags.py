@@ -61,6 +61,8 @@ class ManagerOptions:
     """Whether workloads restart that allow it to cmd-operator; `rollout` does more."""
     dialects: tuple[str, ...] = choice.DEFAULT
     """Whose annotations count for `rollout`."""
+    recreate_jobs: bool = False
+    """Whether `rollout` recreates Jobs with the annotations of Reloader."""
     concurrency: int | None = None
     sync_period: str | None = None
     discovery_image: str | None = None
@@ -193,6 +195,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAMES",
         help=f"Whose annotations count for rollout: {', '.join(choice.NAMES)}. Default:"
         f" {','.join(choice.DEFAULT)}.",
+    )
+    add(
+        "--recreate-jobs",
+        action="store_true",
+        help="Let rollout delete and recreate Jobs with the annotations of Reloader.",
     )
     add(
         "--discovery-service-image",

@@ -45,6 +45,7 @@ from certwright.operators.managedresource.configuration import LoadedConfigurati
 from certwright.operators.rollout.carefresh.operator import ca_refresh
 from certwright.operators.rollout.dialects import choice
 from certwright.operators.rollout.dialects.redhat import RedhatDialect
+from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
 from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
 from certwright.operators.rollout.operator import rollout_operator, served_kinds, served_sources
 from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind, WorkloadKind
@@ -131,7 +132,8 @@ def refreshers(
     """
     if ROLLOUT in options.operators:
         dialects = choice.dialects_of(options.dialects)
-        watched = choice.kinds_of(options.dialects, kinds)
+        jobs = ReloaderOptions(recreate_jobs=options.recreate_jobs)
+        watched = choice.kinds_of(options.dialects, kinds, jobs)
         yield rollout_operator(RolloutSettings(dialects=dialects, kinds=watched, sources=sources))
     elif options.pod_refresher:
         yield rollout_operator(RolloutSettings(dialects=[RedhatDialect()], kinds=kinds))

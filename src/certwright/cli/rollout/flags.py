@@ -136,6 +136,7 @@ def _reloader(typed: Mapping[str, Any]) -> ReloaderOptions:
         sources=_counting(typed) - ignored,
         ignored_workloads=frozenset(workloads),
         argo_rollouts=typed["is_argo_rollouts"],
+        recreate_jobs=typed["recreate_jobs"],
         ignored_namespaces=frozenset(_listed(typed["namespaces_to_ignore"])),
         namespaces=frozenset(_listed(typed["namespaces"])),
         namespace_selector=namespaces,
@@ -271,6 +272,11 @@ def _add_own(parser: argparse.ArgumentParser) -> None:
         )
     parser.add_argument(
         "--dry-run", action="store_true", help="Report restarts as Events; restart nothing."
+    )
+    parser.add_argument(
+        "--recreate-jobs",
+        action="store_true",
+        help="Delete and recreate Jobs with the annotations of Reloader; by default left alone.",
     )
     parser.add_argument(
         "--key-secret",

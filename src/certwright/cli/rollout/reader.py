@@ -118,6 +118,8 @@ class WorkloadReader:
         policy = await self._policy(workload)
         if policy is None:
             return SeenWorkload(workload)
+        if workload.ref.kind is WorkloadKind.JOB:
+            self.notes["Jobs are recreated only where the operator has --recreate-jobs"] = None
         present = tuple([one async for one in self._present(policy)])
         key = await self._digest_key()
         if key is None:

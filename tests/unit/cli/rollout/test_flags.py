@@ -30,12 +30,14 @@ def test_our_own_flags() -> None:
     options = parsed(
         "--dialects", "reloader,ibm", "--quiet", "30s", "--patience", "20m", "--dry-run",
         "--limit-per-namespace", "2", "--limit-per-cluster", "20", "--key-secret", "ops/key",
+        "--recreate-jobs",
     )  # fmt: skip
     assert options.dialects == ("reloader", "ibm")
     assert (options.quiet, options.patience) == (timedelta(seconds=30), timedelta(minutes=20))
     assert (options.per_namespace, options.per_cluster) == (2, 20)
     assert options.home == Key("ops", "key")
     assert options.dry_run
+    assert options.reloader.recreate_jobs
 
 
 def test_the_flags_of_reloader_as_its_chart_writes_them() -> None:

@@ -23,9 +23,9 @@ def kinds_of(
     options: ReloaderOptions | None = None,
 ) -> tuple[WorkloadKind, ...]:
     """Return the kinds to watch of those that are *served*: Jobs only where they are recreated."""
-    ignored = (options or ReloaderOptions()).ignored_workloads
-    jobs = reloader.NAME in names and WorkloadKind.JOB not in ignored
-    return (*served, WorkloadKind.JOB) if jobs else served
+    if options is None or not options.recreate_jobs or reloader.NAME not in names:
+        return served
+    return served if WorkloadKind.JOB in options.ignored_workloads else (*served, WorkloadKind.JOB)
 
 
 def dialects_of(

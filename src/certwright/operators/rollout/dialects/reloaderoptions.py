@@ -69,6 +69,8 @@ class ReloaderOptions:
     driver mounts only with ``--enable-csi-integration``."""
     ignored_workloads: frozenset[WorkloadKind] = frozenset()
     argo_rollouts: bool = False
+    recreate_jobs: bool = False
+    """Whether Jobs are watched and recreated, which takes the right to delete all Jobs."""
     ignored_namespaces: frozenset[str] = frozenset()
     namespaces: frozenset[str] = frozenset()
     """The only ones that count; all if empty."""

@@ -1,11 +1,17 @@
 """Jobs whose template cannot be changed: another takes the place of one, as Reloader does it."""
 
 import asyncio
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from tests.component.operators.rollout.engine.conftest import EmbeddedRolling
 from tests.support.rollout import job_object, pod_spec, workload_object
 
+from certwright.cli.manager import flags as manager_flags
+from certwright.cli.manager.process import refreshers
+from certwright.cli.rollout import flags
+from certwright.cli.rollout.process import settings_of
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Job
 from certwright.kube.names import dns_subdomain_problems
@@ -15,8 +21,10 @@ from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOption
 from certwright.operators.rollout.engine.jobs import derived_name
 from certwright.operators.rollout.engine.patches import RECREATED_FROM
 from certwright.operators.rollout.engine.settings import BUILT_IN
+from certwright.operators.rollout.operator import rollout_operator
 from certwright.operators.rollout.policy import DIGEST, RECORD
 from certwright.operators.rollout.workload import WorkloadKind
+from certwright.runtime import Declared, Operator
 
 AUTO = {"reloader.stakater.com/auto": "true"}
 
@@ -28,7 +36,7 @@ async def jobs(rolling: EmbeddedRolling) -> list[JsonObject]:
 async def begun(rolling: EmbeddedRolling, job: JsonObject) -> None:
     await rolling.secret()
     await rolling.cluster.create(job)
-    options = ReloaderOptions()
+    options = ReloaderOptions(recreate_jobs=True)
     kinds = kinds_of(["reloader"], BUILT_IN, options)
     await rolling.run(dialects=[ReloaderDialect(options)], kinds=kinds)
 
@@ -98,9 +106,34 @@ def test_what_takes_the_place_has_a_name_that_the_server_takes(name: str) -> Non
     assert not dns_subdomain_problems(derived_name(name, "sha256-Ab12"))
 
 
-@pytest.mark.parametrize("ignored", [True, False])
-def test_jobs_are_watched_where_they_are_recreated(ignored: bool) -> None:  # noqa: FBT001
-    left_out = frozenset({WorkloadKind.JOB}) if ignored else frozenset[WorkloadKind]()
-    options = ReloaderOptions(ignored_workloads=left_out)
-    assert (WorkloadKind.JOB in kinds_of(["reloader"], BUILT_IN, options)) is not ignored
-    assert kinds_of(["certwright", "redhat"], BUILT_IN) == BUILT_IN
+def test_jobs_are_watched_only_where_they_are_recreated() -> None:
+    recreated = ReloaderOptions(recreate_jobs=True)
+    ignored = replace(recreated, ignored_workloads=frozenset({WorkloadKind.JOB}))
+    assert kinds_of(["reloader"], BUILT_IN, recreated) == (*BUILT_IN, WorkloadKind.JOB)
+    assert kinds_of(["reloader"], BUILT_IN, ignored) == BUILT_IN
+    assert kinds_of(["certwright", "redhat"], BUILT_IN, recreated) == BUILT_IN
+
+
+def of_rollout_run(*words: str) -> Operator:
+    return rollout_operator(settings_of(flags.parse(words, {})))
+
+
+def of_manager(*words: str) -> Declared:
+    [operator] = refreshers(manager_flags.parse(["--operators", "rollout", *words]))
+    return operator
+
+
+@pytest.mark.parametrize("started", [of_rollout_run, of_manager])
+@pytest.mark.parametrize("words", [(), ("--recreate-jobs",)])
+async def test_jobs_are_left_alone_unless_asked(
+    rolling: EmbeddedRolling, started: Callable[..., Declared], words: tuple[str, ...]
+) -> None:
+    await rolling.secret()
+    await rolling.cluster.create(job_object("once", ["web-tls"], AUTO))
+    await rolling.embedded.settle(started(*words))
+    await rolling.renew()
+    await rolling.wait()
+    left_alone = await rolling.cluster.names(Job) == {"once"}
+    assert left_alone is not bool(words)
+    asked_for = rolling.cluster.calls.of("Job")
+    assert bool(asked_for) is bool(words)

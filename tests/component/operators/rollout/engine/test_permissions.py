@@ -15,6 +15,7 @@ from certwright.kube import Key, Resource
 from certwright.kube.kinds import CronJob, Deployment, Job, Secret
 from certwright.operators.rollout.dialects.certwright import RESTART
 from certwright.operators.rollout.dialects.choice import DEFAULT, dialects_of, kinds_of
+from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
 from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
 from certwright.operators.rollout.operator import rollout_operator
 from certwright.operators.rollout.policy import DIGEST, RECORD
@@ -42,7 +43,7 @@ def operator_of(cluster: Cluster) -> Operator:
     """Return an operator that leaves the namespaces of other tests alone."""
     settings = RolloutSettings(
         dialects=dialects_of(DEFAULT),
-        kinds=kinds_of(DEFAULT, BUILT_IN),
+        kinds=kinds_of(DEFAULT, BUILT_IN, ReloaderOptions(recreate_jobs=True)),
         quiet=timedelta(seconds=0.5),
         namespace=cluster.namespace,
         home=Key(cluster.namespace, KEY),
