@@ -35,6 +35,8 @@ _GIVEN_LABELS: Final = frozenset(
         "batch.kubernetes.io/job-name",
     }
 )
+_BLOCKS: Final = frozenset({"blockOwnerDeletion"})
+"""It takes the right to update finalizers of the owner."""
 _LAST_APPLIED: Final = frozenset({"kubectl.kubernetes.io/last-applied-configuration"})
 
 
@@ -70,10 +72,11 @@ def record_patch(
     return {"metadata": _metadata(marks.labels, annotations)}
 
 
-def restarted_job(job: JsonObject, patch: JsonObject, name: str) -> JsonObject:
+def restarted_job(job: JsonObject, patch: JsonObject, name: str, first: str) -> JsonObject:
     """Return the Job that takes the place of another, with what a restart would change.
 
     What the server gave the other one does not come along: its selector, and labels of its pods.
+    Its owners do. *first* is the name of the first one.
     """
     metadata, spec = job["metadata"], job["spec"]
     template = spec["template"]
@@ -82,7 +85,7 @@ def restarted_job(job: JsonObject, patch: JsonObject, name: str) -> JsonObject:
     labels = {**(pods.get("labels") or {}), **(changed.get("labels") or {})}
     marks = changed.get("annotations") or {}
     annotations = {**(metadata.get("annotations") or {}), **_part(patch, "metadata", "annotations")}
-    annotations.setdefault(RECREATED_FROM, metadata["name"])
+    annotations[RECREATED_FROM] = first
     if not spec.get("manualSelector"):
         spec = {member: value for member, value in spec.items() if member != "selector"}
     return {
@@ -93,6 +96,9 @@ def restarted_job(job: JsonObject, patch: JsonObject, name: str) -> JsonObject:
             "name": name,
             "labels": _without(metadata.get("labels") or {}, _GIVEN_LABELS),
             "annotations": _without(annotations, _LAST_APPLIED),
+            "ownerReferences": [
+                _without(owner, _BLOCKS) for owner in metadata.get("ownerReferences") or ()
+            ],
         },
         "spec": {
             **spec,
@@ -115,7 +121,7 @@ def _part(patch: JsonObject, *path: str) -> JsonObject:
 
 
 def _without(values: JsonObject, names: frozenset[str]) -> JsonObject:
-    """Return what is left of labels or annotations; None as a value removes one as well."""
+    """Return what is left, such as labels; None as a value removes one as well."""
     return {
         name: value for name, value in values.items() if name not in names and value is not None
     }

@@ -1,6 +1,5 @@
 """Jobs whose template cannot be changed: another takes the place of one, as Reloader does it."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,7 +12,7 @@ from certwright.cli.manager.process import refreshers
 from certwright.cli.rollout import flags
 from certwright.cli.rollout.process import settings_of
 from certwright.kube import JsonObject
-from certwright.kube.kinds import Job
+from certwright.kube.kinds import ConfigMap, Job
 from certwright.kube.names import dns_subdomain_problems
 from certwright.operators.rollout.dialects.choice import kinds_of
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
@@ -69,9 +68,7 @@ async def test_the_new_job_is_there_before_the_other_goes(rolling: EmbeddedRolli
     assert verbs == ["create", "delete"]
 
 
-async def test_a_job_waits_for_one_of_the_same_contents_that_is_going(
-    rolling: EmbeddedRolling,
-) -> None:
+async def test_a_job_whose_deletion_takes_long_holds_no_other_up(rolling: EmbeddedRolling) -> None:
     await begun(rolling, job_object("once", ["web-tls"], AUTO))
     await rolling.renew(data={"a": "2"})
     await rolling.wait()
@@ -81,12 +78,53 @@ async def test_a_job_waits_for_one_of_the_same_contents_that_is_going(
     await rolling.renew(data={"a": "3"})
     await rolling.wait()
     [third] = await rolling.cluster.names(Job) - {second}
+    await rolling.renew(data={"a": "2"})  # the contents of the one that is still going
+    await rolling.wait()
+    [fourth] = await rolling.cluster.names(Job) - {second}
+    assert fourth != third
+    assert (await rolling.wait(minutes=10)).writes == 0
+
+
+async def test_the_new_job_has_the_owners_of_the_other(rolling: EmbeddedRolling) -> None:
+    await rolling.config("release")
+    release = await rolling.cluster.get(ConfigMap, "release")
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "release"}
+    owner["uid"] = release["metadata"]["uid"]
+    job = job_object("once", ["web-tls"], AUTO)
+    job["metadata"]["ownerReferences"] = [{**owner, "blockOwnerDeletion": True}]
+    await begun(rolling, job)
+    await rolling.renew()
+    await rolling.wait()
+    [new] = await jobs(rolling)
+    assert new["metadata"]["ownerReferences"] == [owner]
+
+
+async def test_copies_have_a_successor_each(rolling: EmbeddedRolling) -> None:
+    await begun(rolling, job_object("once", ["web-tls"], AUTO))
     await rolling.renew(data={"a": "2"})
-    await asyncio.sleep(60)  # in virtual time: it tries again and again, and never rests
-    assert await rolling.cluster.names(Job) == {second, third}
-    await rolling.cluster.patch(Job, second, {"metadata": {"finalizers": None}})
-    await rolling.wait(minutes=10)
-    assert await rolling.cluster.names(Job) == {second}
+    await rolling.wait()
+    [original] = await jobs(rolling)
+    copied = job_object("copy", ["web-tls"], original["metadata"]["annotations"])
+    await rolling.cluster.create(copied)
+    await rolling.renew(data={"a": "3"})
+    await rolling.wait()
+    found = {
+        job["metadata"]["annotations"][RECREATED_FROM]: job["metadata"]["name"]
+        for job in await jobs(rolling)
+    }
+    assert found.keys() == {"once", "copy"}
+    assert all(name.startswith(f"{first}-") for first, name in found.items())
+    assert (await rolling.wait(minutes=10)).writes == 0
+
+
+async def test_long_names_that_begin_alike_are_not_mixed_up(rolling: EmbeddedRolling) -> None:
+    names = [f"{'a' * 60}{letter}" for letter in "xy"]
+    await rolling.cluster.create(job_object(names[0], ["web-tls"], AUTO))
+    await begun(rolling, job_object(names[1], ["web-tls"], AUTO))
+    await rolling.renew()
+    await rolling.wait()
+    found = [job["metadata"]["annotations"][RECREATED_FROM] for job in await jobs(rolling)]
+    assert sorted(found) == names
 
 
 async def test_jobs_of_cron_jobs_are_left_to_them(rolling: EmbeddedRolling) -> None:
@@ -103,7 +141,7 @@ async def test_jobs_of_cron_jobs_are_left_to_them(rolling: EmbeddedRolling) -> N
 
 @pytest.mark.parametrize("name", ["once", f"{'a' * 51}.nightly", f"{'a' * 51}-nightly"])
 def test_what_takes_the_place_has_a_name_that_the_server_takes(name: str) -> None:
-    assert not dns_subdomain_problems(derived_name(name, "sha256-Ab12"))
+    assert not dns_subdomain_problems(derived_name(name, "uid", "sha256-Ab12"))
 
 
 def test_jobs_are_watched_only_where_they_are_recreated() -> None:

@@ -251,6 +251,18 @@ async def test_a_cron_job_runs_at_once_with_new_contents(rolling: EmbeddedRollin
     assert len(volumes) == len(PODS["volumes"]["volumes"])
 
 
+async def test_a_cron_job_runs_again_with_contents_of_before(rolling: EmbeddedRolling) -> None:
+    await sources(rolling)
+    await rolling.cluster.create(
+        workload_object("sync", PODS["volumes"], "CronJob", {AUTO: "true"})
+    )
+    await switched(rolling)
+    for number, value in enumerate("2323", 1):
+        await rolling.cluster.patch(Secret, "creds", _data("Secret", value))
+        await rolling.wait()
+        assert len(await rolling.cluster.names(Job)) == number
+
+
 async def test_pods_can_restart_when_sources_come_and_go(rolling: EmbeddedRolling) -> None:
     pod = replace_optional(PODS["volumes"])
     await rolling.cluster.create(workload_object("web", pod, annotations={AUTO: "true"}))
