@@ -117,7 +117,7 @@ def compare(
             sources[name] = part
     record = ContentRecord(key.id, sources)
     digest = f"{key.id}.{key.of_digests(record.digests())}"
-    if not known and not changed and _is_pending(workload, digest, key):
+    if not known and not changed and _is_pending(workload, present, digest, key):
         changed = [ChangedSource(one.use, one.contents, ()) for one in present if one.contents]
     recorded = not sources if found is None else found.key == key.id and _same(found, record)
     return ContentComparison(record, digest, recorded, tuple(changed), tuple(consumed))
@@ -174,8 +174,16 @@ def _summary(part: Part, key: DigestKey) -> str:
     return key.of_digests((name, digest) for name, digest in part.items() if name != VERSION)
 
 
-def _is_pending(workload: Workload, digest: str, key: DigestKey) -> bool:
-    """Return whether the template carries another digest of ours, and the record is lost."""
+def _is_pending(
+    workload: Workload, present: Sequence[Counted], digest: str, key: DigestKey
+) -> bool:
+    """Return whether the template carries another digest of ours, and the record is lost.
+
+    While a source that pods need is not known, the digest is not one of all contents, and says
+    nothing.
+    """
+    if any(one.contents is None and not (one.excluded or one.use.optional) for one in present):
+        return False
     mark = workload.template_annotations.get(DIGEST, "")
     return mark.startswith(f"{key.id}.") and mark != digest
 

@@ -7,7 +7,7 @@ that was written last tells what its contents are. Statuses come and go with pod
 none, or that the newest is gone, says nothing about contents.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import msgspec
@@ -136,7 +136,7 @@ class ProviderClasses:
         changed: Callable[[SourceRef, SourceContents | None], None],
     ) -> None:
         self._changed = changed
-        self._told: dict[SourceRef, Mapping[str, str]] = {}
+        self._told: dict[SourceRef, SourceContents] = {}
         handle = cache.store(
             POD_STATUS,
             namespace=namespace,
@@ -157,19 +157,36 @@ class ProviderClasses:
         return {_class_of(entry) for entry in self._store.by_namespace(namespace)} - {""}
 
     def _on_change(self, old: Entry | None, new: Entry | None) -> None:
-        for entry in (old, new):
-            name = "" if entry is None else _class_of(entry)
-            if entry is None or not name:
-                continue
-            ref = SourceRef(SourceKind.PROVIDER_CLASS, entry.key.namespace, name)
-            contents = self.contents(ref)
-            if contents is None:
-                self._told.pop(ref, None)
-            elif self._told.get(ref) != contents.digests:
-                self._told[ref] = contents.digests
-                self._changed(ref, contents)
+        """Tell of a status that is newer than all before, if it has other contents.
+
+        Only that one is looked at: thousands of pods may mount a class. One that is gone is no news
+        of contents.
+        """
+        if old is not None and (new is None or _class_of(new) != _class_of(old)):
+            self._forget_unused(_ref_of(old))
+        if new is None or not _class_of(new):
+            return
+        ref = _ref_of(new)
+        contents, told = newest_contents(ref, [new.obj()]), self._told.get(ref)
+        if contents is None or (told is not None and _is_newer(told, contents)):
+            return
+        self._told[ref] = contents
+        if told is None or told.digests != contents.digests:
+            self._changed(ref, contents)
+
+    def _forget_unused(self, ref: SourceRef) -> None:
+        if not self._store.by_index(BY_CLASS, (ref.namespace, ref.name)):
+            self._told.pop(ref, None)
 
 
 def _class_of(entry: Entry) -> str:
     name = entry.obj().get("class")
     return name if isinstance(name, str) else ""
+
+
+def _ref_of(entry: Entry) -> SourceRef:
+    return SourceRef(SourceKind.PROVIDER_CLASS, entry.key.namespace, _class_of(entry))
+
+
+def _is_newer(one: SourceContents, other: SourceContents) -> bool:
+    return _number(one.resource_version) > _number(other.resource_version)

@@ -18,8 +18,9 @@ from certwright.operators.rollout.dialects.reloaderoptions import (
 )
 from certwright.operators.rollout.engine.providerclasses import POD_STATUS
 from certwright.operators.rollout.operator import served_sources
-from certwright.operators.rollout.policy import Dialect
+from certwright.operators.rollout.policy import RECORD, Dialect
 from certwright.operators.rollout.workload import BUILT_IN_SOURCES, SourceKind
+from certwright.runtime import Entry
 
 AUTO = "reloader.stakater.com/auto"
 CSI = ReloaderOptions(
@@ -209,6 +210,44 @@ async def test_what_changed_while_no_process_ran_is_noticed_once(
     await rolling.restart()
     await rolling.wait()
     await rolling.restart()
+    await rolling.wait()
+    assert await rolling.restarts() == 1
+
+
+async def test_a_lost_record_while_no_pod_runs_restarts_nothing(
+    mounted: Mounted, rolling: EmbeddedRolling
+) -> None:
+    await mounted.begin("ours")
+    await mounted.rotate("web-1", "2")
+    await rolling.wait()
+    await rolling.rolled_out()
+    assert await rolling.restarts() == 1
+    for pod in PODS:
+        await rolling.cluster.delete(POD_STATUS, f"{pod}-default-vault")
+    await rolling.annotate("web", {RECORD: None})
+    await rolling.wait()
+    await rolling.cluster.create(pod_status("web-3", "2"))
+    await rolling.wait(minutes=5)
+    assert await rolling.restarts() == 1
+    assert '"SecretProviderClass/vault"' in await rolling.record()
+
+
+async def test_many_statuses_are_looked_at_a_few_times_each(
+    mounted: Mounted, rolling: EmbeddedRolling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[str] = []
+    whole = Entry.obj
+
+    def counted(entry: Entry) -> JsonObject:
+        if entry.key.name.endswith("-default-vault"):
+            looked.append(entry.key.name)
+        return whole(entry)
+
+    monkeypatch.setattr(Entry, "obj", counted)
+    pods = [f"web-{number}" for number in range(60)]
+    await mounted.begin("ours", pods)
+    assert len(looked) < 10 * len(pods)  # not each of them for each other
+    await mounted.rotate("web-7", "2")
     await rolling.wait()
     assert await rolling.restarts() == 1
 

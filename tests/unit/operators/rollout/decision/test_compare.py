@@ -1,6 +1,7 @@
 """What changed, by what is on record."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -153,6 +154,16 @@ def test_a_lost_record_and_another_digest_in_the_template() -> None:
     assert changed(judged([present(a="2")], mark=first.digest)) == ["s"]
     assert changed(judged([present(a="1")], mark=first.digest)) == []
     assert changed(judged([present(a="2")], mark="another.mark")) == []
+
+
+def test_a_lost_record_while_a_source_is_not_known() -> None:
+    first = judged([present(a="1"), present("t", a="1")])
+    unknown = missing("t")
+    optional = replace(unknown, use=replace(unknown.use, optional=True))
+    ignored = replace(unknown, excluded=True)
+    assert changed(judged([present(a="1"), unknown], mark=first.digest)) == []
+    for harmless in (optional, ignored):
+        assert changed(judged([present(a="2"), harmless], mark=first.digest)) == ["s"]
 
 
 @pytest.mark.parametrize("text", ["", "null", "[]", "{", '{"key":1}', "x" * 70_000])
