@@ -152,7 +152,7 @@ async def _renewed(
 
 
 async def _growth(plane: ControlPlane, client: Client) -> Growth:
-    """Let our operator run while workloads are added, and then Secrets of others."""
+    """Let our operator run while workloads are added, and then Secrets of others; it comes last."""
     task = msgspec.json.encode(Task(kubeconfig=str(plane.kubeconfig))).decode()
     await create(client)
     with Program(f"subjects.{SUBJECTS[OURS]}", task) as program:
