@@ -173,6 +173,7 @@ class EventWords:
     stalled: str = "RolloutStalled"
     waiting: str = "RestartPending"
     invalid: str = "InvalidRolloutSettings"
+    missing: str = "SourceMissing"
     restarted_kinds: frozenset[str] | None = None
     """The kinds of workloads that get the event `restarted`; all if None."""
 

@@ -81,6 +81,10 @@ class ContentComparison:
     """Whether exactly this is on record, or there is nothing to record."""
     changed: tuple[ChangedSource, ...] = ()
     consumed: tuple[ConsumedSource, ...] = ()
+    missing: tuple[SourceRef, ...] = ()
+    """What pods need, and did not exist before either."""
+    garbled: bool = False
+    """Whether there is a record that cannot be read."""
 
 
 def counted(
@@ -117,10 +121,27 @@ def compare(
             sources[name] = part
     record = ContentRecord(key.id, sources)
     digest = f"{key.id}.{key.of_digests(record.digests())}"
-    if not known and not changed and _is_pending(workload, present, digest, key):
+    unknown = [
+        one.use.ref
+        for one in present
+        if one.contents is None and not (one.excluded or one.use.optional)
+    ]
+    if not (known or changed or unknown) and _is_pending(workload, digest, key):
         changed = [ChangedSource(one.use, one.contents, ()) for one in present if one.contents]
     recorded = not sources if found is None else found.key == key.id and _same(found, record)
-    return ContentComparison(record, digest, recorded, tuple(changed), tuple(consumed))
+    return ContentComparison(
+        record,
+        digest,
+        recorded,
+        tuple(changed),
+        tuple(consumed),
+        missing=tuple(
+            ref
+            for ref in unknown
+            if not _is_by_pods(ref) and source_name(ref, namespace) not in known
+        ),
+        garbled=found is None and policy.record_annotation in workload.annotations,
+    )
 
 
 def _judge(
@@ -128,7 +149,7 @@ def _judge(
 ) -> tuple[Part | None, ChangedSource | None]:
     """Return what is to be on record about one source, and how it differs from what was."""
     use, contents = source.use, source.contents
-    by_pods = use.ref.kind is SourceKind.PROVIDER_CLASS
+    by_pods = _is_by_pods(use.ref)
     if now is None:
         if source.excluded or by_pods:
             return before, None
@@ -174,18 +195,19 @@ def _summary(part: Part, key: DigestKey) -> str:
     return key.of_digests((name, digest) for name, digest in part.items() if name != VERSION)
 
 
-def _is_pending(
-    workload: Workload, present: Sequence[Counted], digest: str, key: DigestKey
-) -> bool:
+def _is_pending(workload: Workload, digest: str, key: DigestKey) -> bool:
     """Return whether the template carries another digest of ours, and the record is lost.
 
-    While a source that pods need is not known, the digest is not one of all contents, and says
-    nothing.
+    That says nothing while a source that pods need is not known: the digest is not one of all
+    contents then.
     """
-    if any(one.contents is None and not (one.excluded or one.use.optional) for one in present):
-        return False
     mark = workload.template_annotations.get(DIGEST, "")
     return mark.startswith(f"{key.id}.") and mark != digest
+
+
+def _is_by_pods(ref: SourceRef) -> bool:
+    """Return whether the contents of a source are known by the pods that mount it only."""
+    return ref.kind is SourceKind.PROVIDER_CLASS
 
 
 def _same(found: ContentRecord, record: ContentRecord) -> bool:

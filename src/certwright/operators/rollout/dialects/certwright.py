@@ -21,11 +21,17 @@ from certwright.operators.rollout.policy import (
     DOMAIN,
     CandidateSource,
     NamespaceFacts,
+    RestartMode,
     RolloutPolicy,
     SourceCondition,
     named_use,
 )
-from certwright.operators.rollout.workload import SourceKind, SourceRef, Workload
+from certwright.operators.rollout.workload import (
+    SourceKind,
+    SourceRef,
+    Workload,
+    WorkloadKind,
+)
 
 NAME: Final = "certwright"
 RESTART: Final = f"{DOMAIN}/restart"
@@ -74,12 +80,14 @@ class CertwrightDialect:
             for use in workload.uses
             if use.ref.kind in kinds and use.ref not in excepted and use.ref not in named
         ]
+        is_argo = workload.ref.kind is WorkloadKind.ROLLOUT  # a new template is a new revision
         policy = RolloutPolicy(
             dialect=NAME,
             candidates=(
                 *(CandidateSource(use, conditions) for use in consumed),
                 *(CandidateSource(named_use(workload.uses, ref), (NOT_IGNORED,)) for ref in named),
             ),
+            mode=RestartMode.RESTART_AT if is_argo else RestartMode.TEMPLATE,
             problems=tuple(problems),
         )
         return restrained(policy, workload.annotations)

@@ -155,6 +155,7 @@ class RolloutController:
         now = WorkloadPass(ctx, identity_of(workload), workload, policy, ctx.clock.now())
         self._observe(now)
         found = compare(workload, policy, await self._sources.present(policy), self._sources.key)
+        self._reporter.doubtful(now, found)
         if (until := _paused_until(now)) is not None and until <= now.now:
             return await self._resume(now)
         if not found.changed:

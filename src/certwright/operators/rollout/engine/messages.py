@@ -1,6 +1,6 @@
 """The texts of events, from the fields of decisions. No text holds a value of a source."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -8,7 +8,7 @@ from certwright.kube.timestamps import format_time
 from certwright.operators.rollout.decision.certificates import CertificateFlaw
 from certwright.operators.rollout.decision.compare import ChangedSource
 from certwright.operators.rollout.decision.restraint import RestartObstacle, RestartWait
-from certwright.operators.rollout.workload import Workload
+from certwright.operators.rollout.workload import SourceRef, Workload
 
 _MOST_NAMED: Final = 5
 
@@ -72,6 +72,19 @@ def stalled(workload: Workload) -> str:
     )
 
 
+def garbled(annotation: str) -> str:
+    """Return that what was recorded cannot be read."""
+    return (
+        f"annotation {annotation} cannot be read; contents are recorded anew, and nothing restarts"
+    )
+
+
+def missing(sources: Sequence[SourceRef]) -> str:
+    """Return what is consumed and does not exist."""
+    shown = _shown([f"{ref.kind} {ref.name}" for ref in sources])
+    return f"its pods consume what does not exist: {shown}; create it, or correct its name"
+
+
 def waiting(changed: Iterable[ChangedSource], obstacle: RestartObstacle) -> str:
     """Return what a restart waits for."""
     return f"not restarted yet although {_changed(changed)}: {obstacle_text(obstacle)}"
@@ -93,10 +106,12 @@ def _text(obstacle: RestartObstacle) -> str:
 
 
 def _changed(changed: Iterable[ChangedSource]) -> str:
-    parts = [_source(one) for one in changed]
+    return f"{_shown([_source(one) for one in changed])} changed"
+
+
+def _shown(parts: Sequence[str]) -> str:
     shown = ", ".join(parts[:_MOST_NAMED])
-    more = f" and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else ""
-    return f"{shown}{more} changed"
+    return f"{shown} and {len(parts) - _MOST_NAMED} more" if len(parts) > _MOST_NAMED else shown
 
 
 def _source(changed: ChangedSource) -> str:

@@ -88,6 +88,15 @@ class RolloutReporter:
         for problem in now.policy.problems:
             self._once(now, "Warning", now.policy.events.invalid, problem, "")
 
+    def doubtful(self, now: WorkloadPass, found: ContentComparison) -> None:
+        """Report what is wrong with the record of a workload, or missing of what it consumes."""
+        words = now.policy.events
+        if found.garbled:
+            note = messages.garbled(now.policy.record_annotation)
+            self._once(now, "Warning", words.invalid, note, "")
+        if found.missing:
+            self._once(now, "Warning", words.missing, messages.missing(found.missing), "")
+
     def stalled(self, now: WorkloadPass) -> bool:
         """Report that a restart came to nothing; return whether that is news."""
         record = now.workload.annotations.get(now.policy.record_annotation, "")

@@ -12,6 +12,7 @@ from tests.support.rollout import KINDS, restarts_in, workload_object
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import ConfigMap, CronJob, Deployment, Job, Secret
+from certwright.operators.rollout.dialects.certwright import RESTART
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions, ReloadStrategy
 from certwright.operators.rollout.engine.settings import BUILT_IN
@@ -332,3 +333,20 @@ async def test_argo_rollouts_restart_as_they_ask(rolling: EmbeddedRolling) -> No
     pods = await rolling.cluster.get(ARGO_ROLLOUT, "by-pods")
     assert pods["spec"]["restartAt"]
     assert pods["spec"]["template"] == before["spec"]["template"]  # no new revision
+
+
+async def test_argo_rollouts_with_our_annotation_get_no_new_revision(
+    rolling: EmbeddedRolling,
+) -> None:
+    await rolling.cluster.install(rollout_definition())
+    await sources(rolling)
+    before = await rolling.cluster.create(argo_rollout("web", **{RESTART: "true"}))
+    await rolling.run(kinds=await served_kinds(rolling.cluster.client))
+    for value in "23":
+        await rolling.cluster.patch(Secret, "creds", _data("Secret", value))
+        await rolling.wait(minutes=1)
+        after = await rolling.cluster.get(ARGO_ROLLOUT, "web")
+        assert after["spec"]["restartAt"] != before["spec"].get("restartAt")
+        assert after["spec"]["template"] == before["spec"]["template"]
+        assert (await rolling.wait(minutes=5)).writes == 0
+        before = after

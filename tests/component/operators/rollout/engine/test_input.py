@@ -42,6 +42,8 @@ async def test_bookkeeping_of_any_shape(rolling: EmbeddedRolling, kind: str) -> 
     await rolling.renew()
     await rolling.wait()
     assert sorted(restarts_in(rolling.cluster.calls)) == ["plain", "web"]
+    told = await rolling.events("InvalidRolloutSettings")
+    assert [one["regarding"]["name"] for one in told] == ["web"]
     versions = orjson.loads((await rolling.annotations())[RESOURCE_VERSIONS])
     assert versions["web-tls"].isdecimal()
 
@@ -163,6 +165,10 @@ async def test_missing_secrets(rolling: EmbeddedRolling) -> None:
     await rolling.workload(volumes=["missing"])
     await rolling.run()
     assert await rolling.record() == ""
+    await rolling.annotate("web", {"note": "another pass"})
+    await rolling.wait()
+    [note] = await rolling.notes("SourceMissing")
+    assert "Secret missing" in note
     await rolling.secret("missing")
     await rolling.wait()
     assert await rolling.restarts() == 0

@@ -162,6 +162,8 @@ def test_a_lost_record_while_a_source_is_not_known() -> None:
     optional = replace(unknown, use=replace(unknown.use, optional=True))
     ignored = replace(unknown, excluded=True)
     assert changed(judged([present(a="1"), unknown], mark=first.digest)) == []
+    assert judged([present(a="1"), unknown]).missing == (unknown.use.ref,)
+    assert judged([present(a="1"), unknown], first).missing == ()
     for harmless in (optional, ignored):
         assert changed(judged([present(a="2"), harmless], mark=first.digest)) == ["s"]
 
