@@ -6,6 +6,7 @@ import pytest
 
 from certwright.cli.errors import UsageError
 from certwright.cli.rollout.flags import RolloutOptions, parse
+from certwright.cli.rollout.process import configuration_of
 from certwright.kube import Key
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions, ReloadStrategy
@@ -74,6 +75,32 @@ def test_names_of_annotations_can_be_changed() -> None:
     assert keys.named[SourceKind.SECRET] == "org/secrets"
     assert keys.typed_auto[SourceKind.CONFIG_MAP] == "org/maps"
     assert keys.named[SourceKind.CONFIG_MAP] == "configmap.reloader.stakater.com/reload"
+
+
+def test_the_flags_of_its_second_major() -> None:
+    options = parsed(
+        "--is-openshift=true", "--leader-election-id=reloader", "--leader-election-namespace=ops",
+        "--leader-election-lease-duration=15s", "--leader-election-renew-deadline=10s",
+        "--leader-election-retry-period=2s", "--leader-election-release-on-cancel=true",
+        "--secret-exclude-annotation=org/not", "--secretproviderclass-annotation=org/classes",
+        "--alert-on-reload", "--alert-sink=slack", "--health-addr=:8081",
+    )  # fmt: skip
+    assert (options.lease, options.lease_namespace) == ("reloader", "ops")
+    keys = options.reloader.keys
+    assert keys.excluded[SourceKind.SECRET] == "org/not"
+    assert keys.named[SourceKind.PROVIDER_CLASS] == "org/classes"
+    assert [note.partition(" ")[0] for note in options.notes] == ["--is-openshift", "alerts"]
+    lease = configuration_of(options, {}).configuration.leader_election
+    assert (lease.resource_name, lease.resource_namespace) == ("reloader", "ops")
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [({}, 0), ({"ALERT_ON_RELOAD": "false"}, 0), ({"ALERT_ON_RELOAD": "true"}, 1)],
+)
+def test_alerts_that_are_not_sent_are_told(variables: dict[str, str], told: int) -> None:
+    notes = parse([], variables).notes
+    assert sum("alerts of Reloader are not sent" in note for note in notes) == told
 
 
 def test_kinds_can_be_ignored_in_two_ways() -> None:
