@@ -131,7 +131,10 @@ def test_why_of_a_job_tells_the_flag_it_takes(cli: Cli, ask: Ask, shop: None) ->
     ask(question)
     done = cli("rollout", "why", "job/once")
     assert done.code == 0
-    assert done.err == "note: Jobs are recreated only where the operator has --recreate-jobs\n"
+    assert done.err == (
+        "note: Jobs with the annotations of Reloader restart only where the operator has"
+        " --recreate-jobs\n"
+    )
 
 
 def test_why_of_one_that_does_not_ask(cli: Cli, shop: None) -> None:

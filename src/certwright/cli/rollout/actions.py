@@ -12,6 +12,7 @@ from certwright.cli.rollout.text import documented, explanation, plan_text, stat
 from certwright.cli.terminal.output import document, terminal_width
 from certwright.kube import Key, NotFound
 from certwright.operators.rollout.dialects.choice import NAMES, dialects_of
+from certwright.operators.rollout.dialects.reloaderoptions import ReloaderOptions
 from certwright.operators.rollout.dialects.restraint import PAUSED
 from certwright.operators.rollout.engine.settings import DEFAULT_HOME
 from certwright.operators.rollout.engine.views import RESOURCES
@@ -52,7 +53,8 @@ class ReaderOptions:
 
     def reader(self, session: Session) -> WorkloadReader:
         """Return what reads workloads."""
-        return WorkloadReader(session.client, dialects_of(self.dialects), self.home)
+        dialects = dialects_of(self.dialects, ReloaderOptions(argo_rollouts=True))
+        return WorkloadReader(session.client, dialects, self.home)
 
 
 def workload_of(text: str, namespace: str) -> WorkloadRef:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from certwright.client import Client
 from certwright.clock import SYSTEM, Clock
@@ -21,6 +22,7 @@ from certwright.operators.rollout.decision.restraint import (
     RestartObstacle,
     obstacles,
 )
+from certwright.operators.rollout.dialects import reloader
 from certwright.operators.rollout.engine.contents import contents_of
 from certwright.operators.rollout.engine.keysecret import read_key
 from certwright.operators.rollout.engine.providerclasses import (
@@ -48,6 +50,9 @@ from certwright.operators.rollout.workload import (
     WorkloadKind,
     WorkloadRef,
 )
+
+_FLAGS: Final = {WorkloadKind.JOB: "--recreate-jobs", WorkloadKind.ROLLOUT: "--is-argo-rollouts"}
+"""What the operator has to be asked for, which is not known here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +123,11 @@ class WorkloadReader:
         policy = await self._policy(workload)
         if policy is None:
             return SeenWorkload(workload)
-        if workload.ref.kind is WorkloadKind.JOB:
-            self.notes["Jobs are recreated only where the operator has --recreate-jobs"] = None
+        if policy.dialect == reloader.NAME and workload.ref.kind in _FLAGS:
+            self.notes[
+                f"{workload.ref.kind}s with the annotations of Reloader restart only where the"
+                f" operator has {_FLAGS[workload.ref.kind]}"
+            ] = None
         present = tuple([one async for one in self._present(policy)])
         key = await self._digest_key()
         if key is None:
