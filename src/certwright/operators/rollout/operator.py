@@ -106,7 +106,9 @@ class _Process:
             wanted=self._consumers.exist,
             changed=self._source_changed,
         )
-        self._surroundings = RolloutSurroundings(self.cache, self._namespace_changed)
+        self._surroundings = RolloutSurroundings(
+            self.cache, settings.namespace, self._namespace_changed, self._budget_changed
+        )
         if settings.budgets:
             self._surroundings.watch_budgets()
         if any(dialect.reads_namespaces for dialect in settings.dialects):
@@ -183,6 +185,11 @@ class _Process:
         for kind, store in self._consumers.stores.items():
             for entry in store.by_namespace(namespace):
                 self._channels[kind].send(entry.key)
+
+    def _budget_changed(self, namespace: str) -> None:
+        for kind, controller in self._controllers.items():
+            for key in controller.held_by_budgets(namespace):
+                self._channels[kind].send(key)
 
 
 def rules(settings: RolloutSettings) -> Iterator[PolicyRule]:

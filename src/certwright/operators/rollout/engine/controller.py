@@ -64,8 +64,8 @@ class _Due:
     """When contents other than those on record were noticed first, by the monotonic clock."""
     changed: float
     """When they changed last."""
-    quiet: bool = False
-    """Whether the next pass comes at the end of the quiet window, and none is needed before."""
+    waits_for: RestartWait | None = None
+    """What the last pass found. One that comes at the end of the quiet window needs none before."""
 
 
 @dataclass(slots=True)
@@ -112,10 +112,18 @@ class RolloutController:
         on.
         """
         due = self._due.get(WorkloadRef(self._kind, key))
-        if due is None or not due.quiet:
+        if due is None or due.waits_for is not RestartWait.QUIET:
             return True
         due.digest, due.changed = "", self._clock.monotonic()
         return False
+
+    def held_by_budgets(self, namespace: str) -> list[Key]:
+        """Return the workloads of a namespace whose restart waits for a disruption budget."""
+        return [
+            ref.key
+            for ref, due in self._due.items()
+            if due.waits_for is RestartWait.BUDGET and ref.key.namespace == namespace
+        ]
 
     def workload_changed(self, old: Entry | None, new: Entry | None) -> bool:
         """Return whether a change of a workload takes a pass.
@@ -141,7 +149,7 @@ class RolloutController:
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
         """Make one pass over the workload at a key."""
         if (due := self._due.get(WorkloadRef(self._kind, key))) is not None:
-            due.quiet = False  # what changes from here on takes another pass
+            due.waits_for = None  # what changes from here on takes another pass
         await self._sources.ready()
         await self._surroundings.ready()
         entry = ctx.store(RESOURCES[self._kind]).get(key)
@@ -298,7 +306,7 @@ class RolloutController:
         """Report what a restart waits for, and return when to look again."""
         self._metrics.waits(now.ref, obstacle.reason)
         self._reporter.waits(now, found, obstacle)
-        self._due[now.ref].quiet = obstacle.reason is RestartWait.QUIET
+        self._due[now.ref].waits_for = obstacle.reason
         if obstacle.reason in {RestartWait.LIMIT, RestartWait.FAILED_ELSEWHERE}:
             self._registry.wait(now.ref)
             return again(LIMIT_SECONDS)

@@ -5,6 +5,7 @@ import tracemalloc
 import pytest
 from tests.component.operators.rollout.engine.conftest import EmbeddedRolling
 from tests.support.rollout import (
+    HOME,
     ISSUED,
     pair,
     pod_spec,
@@ -14,7 +15,7 @@ from tests.support.rollout import (
 )
 
 from certwright.kube import Key
-from certwright.kube.kinds import ConfigMap, Deployment, Secret
+from certwright.kube.kinds import ConfigMap, Deployment, PodDisruptionBudget, Secret
 from certwright.kube.objects import exact_json
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.dialects.redhat import RedhatDialect
@@ -174,3 +175,31 @@ async def test_a_status_at_rest_takes_no_pass_and_one_under_way_does(
     await rolling.status("web", replicas=2, updatedReplicas=1)
     await rolling.wait()
     assert await passes(rolling) > restarted
+
+
+async def test_budgets_wake_only_those_they_hold_back(rolling: EmbeddedRolling) -> None:
+    before = await two_secrets(rolling)
+    selector = {"matchLabels": {"app": "another"}}
+    budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "b"}}
+    await rolling.cluster.create({**budget, "spec": {"minAvailable": 1, "selector": selector}})
+    for allowed in (0, 1, 0, 1):
+        status = {"disruptionsAllowed": allowed, "currentHealthy": 1, "desiredHealthy": 1}
+        patch = {"status": {**status, "expectedPods": 1}}
+        await rolling.cluster.patch(PodDisruptionBudget, "b", patch, subresource="status")
+        await rolling.wait()
+    assert await passes(rolling) == before
+
+
+async def test_of_one_namespace_only_what_is_in_it_is_watched(rolling: EmbeddedRolling) -> None:
+    await rolling.secret()
+    await rolling.workload()
+    calls = await rolling.run(namespace=rolling.cluster.namespace)
+    inside = f"/namespaces/{rolling.cluster.namespace}/"
+    outside = [call for call in calls if call.verb == "watch" and inside not in call.path]
+    assert {dict(call.query).get("fieldSelector") for call in outside} == {
+        f"metadata.name={name}" for name in (rolling.cluster.namespace, HOME.name)
+    }
+    assert calls.by_kind["PodDisruptionBudget"] > 0
+    await rolling.renew()
+    await rolling.wait()
+    assert await rolling.restarts() == 1
