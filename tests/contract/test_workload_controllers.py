@@ -177,12 +177,22 @@ async def _until_equal(side: Side, wanted: list[Any]) -> list[Any]:
 
 
 def _difference(wanted: list[Any], found: list[Any]) -> str:
-    ours = [each for each in wanted if each not in found]
-    real = [each for each in found if each not in wanted]
+    ours, real = _without(wanted, found), _without(found, wanted)
     if len(ours) == len(real):
         return "\n".join(_fields(*pair) for pair in zip(ours, real, strict=True))
     lines = [f"  embedded: {each}" for each in ours] + [f"  real:     {each}" for each in real]
     return "\n".join(lines)
+
+
+def _without(some: list[Any], others: list[Any]) -> list[Any]:
+    """Return what is not among others, as often as it is more here than there."""
+    left, more = list(others), []
+    for each in some:
+        if each in left:
+            left.remove(each)
+        else:
+            more.append(each)
+    return more
 
 
 def _fields(ours: JsonObject, real: JsonObject) -> str:

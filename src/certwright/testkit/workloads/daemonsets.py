@@ -185,8 +185,8 @@ def _roll(
         new = [pod for pod in staying if _is_updated(owner, pod, digest)]
         old = [pod for pod in staying if not _is_updated(owner, pod, digest)]
         if new or not old:
-            missing = not surge and not new
-            busy += missing or any(not is_available(pod, minimum, now) for pod in new)
+            waits = not new or any(not is_available(pod, minimum, now) for pod in new)
+            busy += waits and (not surge or bool(new and old))
         elif is_available(old[0], minimum, now):
             candidates.append((name, old[0]))
         else:

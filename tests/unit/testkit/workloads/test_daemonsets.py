@@ -76,6 +76,8 @@ def test_a_surge_makes_the_new_pod_before_the_old_goes() -> None:
     waiting = [*old, pod("a", ready=False)]
     assert decide(owner, NODES, *waiting) == DaemonPlan([], [])
     assert names(decide(owner, NODES, *old, pod("a"))) == ["agent-a-old"]
+    alone = [pod("a", ready=False), *old[1:]]
+    assert decide(owner, NODES, *alone).create == ["b"], "a pod beside no old one is no surge"
 
 
 def test_the_generation_of_the_template_counts_as_its_hash() -> None:
