@@ -18,11 +18,12 @@ import uvloop
 
 from bench import meter
 from bench.issuingworkload import TIME, USAGES, read_authority
-from bench.subjects.bare_resources import APPLY, WORKERS, each, trust
+from bench.subjects.bare_resources import WORKERS, each, trust
 from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import connect
 
+APPLY = {"content-type": "application/apply-patch+yaml"}
 TERMS = pki.RequestTerms(timedelta(hours=2160), usages=pki.parse_usages(USAGES))
 READY = {
     "type": "Ready",
