@@ -297,6 +297,7 @@ class StepStatus(Struct, rename="camel", omit_defaults=True, kw_only=True):
     name: Annotated[str, _text("The step.")] = ""
     target_version: Annotated[str, _text("The version it leads to.")] = ""
     since: Annotated[datetime | UnsetType, _text("When it began.")] = UNSET
+    from_versions: Annotated[list[str], _text("Other versions whose pods may still run.")] = []
 
 
 @marked(preserve_unknown())

@@ -165,12 +165,13 @@ class DeploymentSummary(Struct, frozen=True, kw_only=True):
     image: Annotated[str, _text("The image of its first container.")] = ""
 
 
-class UnfinishedStep(Struct, rename="camel", kw_only=True):
+class UnfinishedStep(Struct, rename="camel", omit_defaults=True, kw_only=True):
     """A step of an installation that has not come to its end."""
 
     step: Annotated[str, _text("Which step.")]
     version: Annotated[str, _text("Towards which version.")]
     since: Annotated[datetime, _text("Since when.")]
+    from_versions: Annotated[list[str], _text("Other versions whose pods may still run.")] = []
 
 
 @marked(preserve_unknown())

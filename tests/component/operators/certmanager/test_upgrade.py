@@ -368,6 +368,39 @@ async def test_on_the_way_back_pods_have_their_rights_from_the_start(
     assert (await installing.find(ClusterRole, name))["rules"] == wanted
 
 
+async def test_what_is_taken_back_keeps_its_rights_until_it_is_gone(
+    installing: Installing,
+) -> None:
+    name = "cert-manager-cainjector"
+
+    def widen(objects: list[JsonObject]) -> None:
+        rule = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}
+        named(objects, name, "ClusterRole")["rules"].append(rule)
+
+    async def rules() -> int:
+        return len((await installing.find(ClusterRole, name))["rules"])
+
+    installing.bundles = {**installing.bundles, V121: packed(V121, widen)}
+    await installing.installed(V120)
+    before = await rules()
+    pods = {f"*webhook:{V121}": PodPlay(ready=NEVER), f"*cainjector:{V120}": PodPlay(ready=40)}
+    installing.played.play = replace(installing.played.play, pods=pods)
+    await installing.change(version=V121)
+    await installing.advance(30)
+    assert (await versions(installing))["cainjector"] == V121
+    await installing.change(version=V120)
+    await installing.advance(20)
+    assert set((await versions(installing)).values()) == {V120}
+    assert (await installing.status())["step"]["fromVersions"] == [V121]
+    assert await rules() == before + 1, "a pod of the newer version still runs"
+    await installing.restart()
+    assert await rules() == before + 1
+    await installing.until_available()
+    await installing.advance(60)
+    assert await rules() == before
+    assert "step" not in await installing.status()
+
+
 @pytest.mark.scenario("CMD-39")
 @pytest.mark.parametrize("component", ["cainjector", "webhook", "controller"])
 async def test_a_restart_in_the_middle_resumes(installing: Installing, component: str) -> None:

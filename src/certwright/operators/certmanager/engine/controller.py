@@ -194,9 +194,9 @@ class InstallController(Generic[T]):
         failed = {change.ref for change in done if change.action is Action.FAILED}
         if plan.cautious and failed:
             return False
-        if plan.course.staged and failed & {one.ref for one in plan.meanwhile.of(*PREREQUISITES)}:
-            return False  # pods of another version would lack what they need
         if plan.course.staged:
+            if failed and failed & {one.ref for one in plan.meanwhile.of(*PREREQUISITES)}:
+                return False  # pods of another version would lack what they need
             return all(finding.passed for finding in findings)
         if steps != (InstallStep.REGISTRATIONS,):
             return True

@@ -38,7 +38,7 @@ class InstallPlan:
     around: Surroundings = NOTHING_AROUND
     pull_secret: PullSecretDecision | None = None
     older: Wanted | None = None
-    """What is wanted of the version that runs, which may be a newer one; None if it stays."""
+    """What is wanted of the other versions that run, which may be newer; None if none does."""
 
     @property
     def meanwhile(self) -> Wanted:
@@ -114,7 +114,7 @@ def seen_report(
     if step is not None and not plan.halted:
         same = known is not None and (known.step, known.version) == (step, plan.wanted.version)
         since = known.since if known is not None and same else now.replace(microsecond=0)
-        progress = StepProgress(step, plan.wanted.version, since)
+        progress = StepProgress(step, plan.wanted.version, since, plan.course.others)
     seconds = (now - progress.since).total_seconds() if progress is not None else 0.0
     overdue = seconds > plan.request.upgrade.step_seconds
     return InstallReport(

@@ -46,7 +46,7 @@ async def _plan(
         request, wanted, before, source.window(request.version), source.versions
     )
     seen = await view.observe(wanted, foreign)
-    way = course(wanted.version, seen.components, before.installed)
+    way = course(wanted.version, seen.components, before.installed, before.left_for(wanted.version))
     definitions = {one.name: one for one in seen.definitions}
     around = replace(around, definitions=definitions, installed=before.installed)
     obstacles = preflight(request, wanted, way, around)
@@ -70,13 +70,15 @@ async def _plan(
 
 
 def _older(source: Source, request: InstallRequest, way: StepOrder) -> Wanted | None:
-    """Return what is wanted of the version that runs; None if that is the same or not known."""
-    if not way.staged:
-        return None
-    try:
-        return source.wanted(replace(request, version=way.older))
-    except SourceError:
-        return None
+    """Return what is wanted of the versions that run; None if none other is known."""
+    found: Wanted | None = None
+    for version in way.others:
+        try:
+            other = source.wanted(replace(request, version=version))
+        except SourceError:
+            continue
+        found = other if found is None else other.with_rights_of(found)
+    return found
 
 
 def surplus_of(wanted: Wanted, listed: Sequence[str]) -> list[ObjectRef]:

@@ -32,6 +32,8 @@ class StepProgress:
     step: str
     version: str
     since: datetime
+    left: Sequence[str] = ()
+    """The other versions whose pods may run until all steps are finished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,11 @@ class Previous:
     progress: StepProgress | None = None
     failed_version: str = ""
     """The version from which the installation was rolled back; empty if it was not."""
+
+    def left_for(self, version: str) -> Sequence[str]:
+        """Return the versions that are being left for another."""
+        known = self.progress
+        return known.left if known is not None and known.version == version else ()
 
 
 @dataclass(frozen=True, slots=True)

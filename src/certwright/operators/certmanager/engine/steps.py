@@ -230,10 +230,18 @@ class StepOrder:
     """In which order the steps are taken, and whether each waits for the one before."""
 
     steps: tuple[InstallStep, ...] = UPWARDS
-    staged: bool = False
-    """Whether a cert-manager of another version runs, which has to go on working meanwhile."""
-    older: str = ""
-    """The version it comes from, which may be a newer one; empty if there is none."""
+    others: tuple[str, ...] = ()
+    """The other versions whose pods may run, from the nearest to the furthest."""
+
+    @property
+    def staged(self) -> bool:
+        """Whether a cert-manager of another version runs, which has to go on working meanwhile."""
+        return bool(self.others)
+
+    @property
+    def older(self) -> str:
+        """The version it comes from, which may be a newer one; empty if there is none."""
+        return self.others[-1] if self.others else ""
 
     def parts(self, *, cautious: bool = False) -> Iterator[tuple[InstallStep, ...]]:
         """Yield the steps that are taken together, after what was yielded before is over.
@@ -255,21 +263,27 @@ class StepOrder:
         yield (InstallStep.REGISTRATIONS,)
 
 
-def course(version: str, components: Iterable[ComponentState], installed: str = "") -> StepOrder:
+def course(
+    version: str,
+    components: Iterable[ComponentState],
+    installed: str = "",
+    left: Iterable[str] = (),
+) -> StepOrder:
     """Return how to get to a version from what runs, and from what was *installed* last.
 
     While a version is on its way, components differ: the one furthest from the target counts.
+    Deployments tell what their pods will be. Pods of versions that are being *left* may run until
+    the way has come to its end.
     """
     found = {one.version for one in components if one.found}
     others = sorted(
-        (found | {installed} if found else found) - {"", version},
-        key=lambda text: abs(_place(text) - _place(version)),
+        ({*found, installed, *left} if found else found) - {"", version},
+        key=lambda text: (abs(_place(text) - _place(version)), text),
     )
     if not others:
         return StepOrder()
-    furthest = others[-1]
-    steps = UPWARDS if _place(furthest) <= _place(version) else DOWNWARDS
-    return StepOrder(steps, staged=True, older=furthest)
+    steps = UPWARDS if _place(others[-1]) <= _place(version) else DOWNWARDS
+    return StepOrder(steps, tuple(others))
 
 
 def _place(version: str) -> int:

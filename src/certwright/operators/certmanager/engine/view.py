@@ -84,6 +84,7 @@ class ClusterView:
         self._installer = installer
         self._secrets = secrets
         self._definitions: dict[ObjectRef, tuple[SeenObject, DefinitionState]] = {}
+        self._components: dict[ObjectRef, tuple[JsonObject | None, ComponentState]] = {}
         self._decoded: dict[ObjectRef, tuple[SeenObject, JsonObject]] = {}
         self._authorities: dict[ObjectRef, Sequence[str]] = {}
         self._trusted: dict[ObjectRef, tuple[Declared, Declared]] = {}
@@ -103,7 +104,7 @@ class ClusterView:
         return Observed(
             deployments=deployments,
             components=tuple(
-                component_state(
+                self._component(
                     component, wanted.deployments[component], deployments.get(component)
                 )
                 for component in Component
@@ -145,7 +146,16 @@ class ClusterView:
         return {**obj, "webhooks": trusted}
 
     async def _helper(self, ref: ObjectRef) -> ComponentState:
-        return component_state(None, ref, await self._object(ref))
+        return self._component(None, ref, await self._object(ref))
+
+    def _component(
+        self, component: Component | None, ref: ObjectRef, found: JsonObject | None
+    ) -> ComponentState:
+        """Return how a component runs; it is judged once, for each step looks."""
+        known = self._components.get(ref)
+        if known is None or known[0] is not found:
+            known = self._components[ref] = (found, component_state(component, ref, found))
+        return known[1]
 
     async def _object(self, ref: ObjectRef) -> JsonObject | None:
         """Return one of our objects, not to be changed; it is decoded once, for each step looks."""

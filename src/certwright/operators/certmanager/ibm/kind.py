@@ -83,7 +83,9 @@ class CertManagerKind:
         return CertManagerBefore(
             inventory=status.inventory,
             installed=status.installed_version,
-            progress=StepProgress(step.step, step.version, step.since) if step else None,
+            progress=StepProgress(step.step, step.version, step.since, step.from_versions)
+            if step
+            else None,
             status=status,
         )
 
@@ -101,7 +103,12 @@ class CertManagerKind:
             version=report.version or obj.status.version,
             installed_version=report.installed or report.was_installed,
             phase=said.phase,
-            progress=UnfinishedStep(step=step.step, version=step.version, since=step.since)
+            progress=UnfinishedStep(
+                step=step.step,
+                version=step.version,
+                since=step.since,
+                from_versions=list(step.left),
+            )
             if step
             else UNSET,
             deployments=list(facts.deployments),

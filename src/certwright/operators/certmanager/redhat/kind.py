@@ -63,7 +63,7 @@ class DeploymentKind:
         told, step = obj.status, obj.status.step
         progress = None
         if not isinstance(step, UnsetType) and not isinstance(step.since, UnsetType):
-            progress = StepProgress(step.name, step.target_version, step.since)
+            progress = StepProgress(step.name, step.target_version, step.since, step.from_versions)
         return Previous(
             told.inventory, told.installed_version, progress, failed_version=told.failed_version
         )

@@ -71,6 +71,8 @@ def status_of(old: JsonObject, report: InstallReport, generation: int, now: date
             "targetVersion": report.progress.version,
             "since": format_time(report.progress.since),
         }
+        if report.progress.left:
+            status["step"]["fromVersions"] = list(report.progress.left)
     return {name: value for name, value in status.items() if value not in ("", 0)}
 
 

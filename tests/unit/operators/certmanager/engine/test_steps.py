@@ -40,15 +40,22 @@ def running(*versions: str) -> list[ComponentState]:
     [
         (("", "", ""), "", StepOrder()),
         (("v1.21.2",) * 3, "v1.21.2", StepOrder()),
-        (("v1.20.3",) * 3, "v1.20.3", StepOrder(UPWARDS, staged=True, older="v1.20.3")),
-        (("v1.20.3", "v1.21.2", ""), "", StepOrder(UPWARDS, staged=True, older="v1.20.3")),
-        (("v1.21.2",) * 3, "v1.20.3", StepOrder(UPWARDS, staged=True, older="v1.20.3")),
-        (("v1.22.0",) * 3, "v1.22.0", StepOrder(DOWNWARDS, staged=True, older="v1.22.0")),
+        (("v1.20.3",) * 3, "v1.20.3", StepOrder(UPWARDS, ("v1.20.3",))),
+        (("v1.20.3", "v1.21.2", ""), "", StepOrder(UPWARDS, ("v1.20.3",))),
+        (("v1.21.2",) * 3, "v1.20.3", StepOrder(UPWARDS, ("v1.20.3",))),
+        (("v1.22.0",) * 3, "v1.22.0", StepOrder(DOWNWARDS, ("v1.22.0",))),
         (("", "", ""), "v1.20.3", StepOrder()),
     ],
 )
 def test_the_way(versions: tuple[str, str, str], installed: str, expected: StepOrder) -> None:
     assert course("v1.21.2", running(*versions), installed) == expected
+
+
+def test_pods_of_the_version_that_is_left_count_until_the_end() -> None:
+    written = running(*["v1.20.3"] * 3)
+    assert course("v1.20.3", written, "v1.20.3") == StepOrder()
+    back = course("v1.20.3", written, "v1.20.3", ["v1.21.2", "v1.19.5"])
+    assert back == StepOrder(DOWNWARDS, ("v1.19.5", "v1.21.2"))
 
 
 def test_the_path_takes_the_newest_patch_of_each_minor() -> None:
