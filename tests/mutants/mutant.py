@@ -12,7 +12,7 @@ SCENARIOS = {"MR": 104, "CMD": 82, "CM": 64, "DS": 66, "ISS": 102}
 """How many scenarios each spec with mutants has."""
 COMPLETE = {"MR", "ISS", "DS"}
 """Specs of which each scenario is claimed; of the others, each that is claimed has a mutant."""
-PARTS = ("admission", "node", "rollouts", "webhook", "workloads")
+PARTS = ("admission", "installs", "node", "rollouts", "webhook", "workloads")
 """Parts of the product without numbered scenarios: each of their mutants names the test."""
 
 
