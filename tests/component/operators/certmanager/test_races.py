@@ -140,11 +140,42 @@ async def test_a_kind_that_is_forbidden_does_not_stop_the_others() -> None:
         told = await installing.message("Degraded")
         assert "Service cert-manager/cert-manager" in told
         for one in small_release(V121):
-            registered = one["kind"].endswith("WebhookConfiguration")
-            expected = one["kind"] != "Service" and not registered
-            assert registered or await installing.exists(ObjectRef.of(one)) is expected, one["kind"]
+            registers = one["kind"].endswith("WebhookConfiguration")  # what has no Service
+            expected = one["kind"] != "Service" and not registers
+            assert await installing.exists(ObjectRef.of(one)) is expected, one["kind"]
         faults.request = lambda _request: None
         await installing.until_available(900)
+
+
+async def test_a_webhook_of_others_that_fails_does_not_stop_the_rest(
+    installing: Installing,
+) -> None:
+    client_config = {"service": {"namespace": "theirs", "name": "gone"}}
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["services"]}
+    webhook = {
+        "name": "policy.theirs.example",
+        "clientConfig": client_config,
+        "rules": [{**rule, "operations": ["CREATE"]}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    theirs = {
+        "apiVersion": ValidatingWebhookConfiguration.api_version,
+        "kind": ValidatingWebhookConfiguration.kind,
+        "metadata": {"name": "theirs"},
+        "webhooks": [webhook],
+    }
+    await installing.cluster.create(theirs)
+    await installing.declare()
+    await installing.advance(30)
+    assert (await installing.conditions())["Degraded"] == "True/ObjectsNotWritten"
+    told = await installing.message("Degraded")
+    assert "Service cert-manager/cert-manager" in told
+    assert "policy.theirs.example" in told
+    assert await installing.find(Deployment, "cert-manager/cert-manager-webhook") is not None
+    assert await installing.find(ValidatingWebhookConfiguration, "cert-manager-webhook") is None
+    await installing.cluster.delete(ValidatingWebhookConfiguration, "theirs")
+    await installing.until_available(900)
 
 
 @pytest.mark.scenario("CMD-64")

@@ -200,7 +200,10 @@ class InstallController(Generic[T]):
             return all(finding.passed for finding in findings)
         if steps != (InstallStep.REGISTRATIONS,):
             return True
-        answers = all(one.passed for one in findings if one.step is InstallStep.WEBHOOK)
+        reachable = not failed & {one.ref for one in plan.wanted.of(InstallStep.WEBHOOK)}
+        answers = reachable and all(
+            one.passed for one in findings if one.step is InstallStep.WEBHOOK
+        )
         seen = await self._view.observe(plan.wanted)
         return answers or len(seen.registrations) == len(plan.wanted.registrations)
 
