@@ -11,29 +11,32 @@ from tests.architecture.conftest import Module
 ALLOWED = {
     # layer: the layers below it that it may import
     "clock": set(),
+    "listener": set(),
     "kube": set(),
     "pki": set(),
     "api": {"kube"},
     "client": {"kube", "clock"},
     "apply": {"client", "kube", "clock"},
     "managed": {"apply", "client", "api", "kube", "clock"},
-    "runtime": {"client", "kube", "clock"},
+    "runtime": {"client", "kube", "listener", "clock"},
     "tls": {"client", "pki", "clock"},
-    "webhook": {"tls", "runtime", "client", "pki", "kube", "clock"},
-    "xds": {"tls", "runtime", "pki", "clock"},
+    "webhook": {"tls", "runtime", "client", "pki", "kube", "listener", "clock"},
+    "xds": {"tls", "runtime", "pki", "listener", "clock"},
     "keep": {"apply", "runtime", "client", "kube", "clock"},
     "bundles": {"apply", "kube"},
     "issuer": {"runtime", "client", "api", "pki", "kube", "clock"},
-    "issuers": {"issuer", "runtime", "client", "api", "pki", "kube", "clock"},
+    "issuers": {"issuer", "runtime", "client", "api", "pki", "kube", "listener", "clock"},
     "operators": {
         "keep", "bundles", "webhook", "xds", "tls", "managed", "apply", "runtime", "client", "api", "pki", "kube", "clock",
     },
-    "apiserver": {"client", "kube", "pki", "clock"},
-    "testkit": {"apiserver", "bundles", "apply", "runtime", "client", "api", "pki", "kube", "clock"},
+    "apiserver": {"client", "kube", "pki", "listener", "clock"},
+    "testkit": {
+        "apiserver", "bundles", "apply", "runtime", "client", "api", "pki", "kube", "listener", "clock",
+    },
     "cli": {
         "testkit", "apiserver", "operators", "issuers", "issuer", "managed", "webhook", "xds", "tls", "bundles", "apply",
         "runtime",
-        "client", "api", "pki", "kube", "clock",
+        "client", "api", "pki", "kube", "listener", "clock",
     },
 }  # fmt: skip
 

@@ -4,6 +4,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from certwright.apiserver.webhooks.registered import RegisteredWebhooks
 from certwright.apiserver.webhooks.response import WebhookResponse
 from certwright.client import connect
 from certwright.clock import SYSTEM
+from certwright.listener import serve_web
 
 NAMESPACE = "hook-traces"
 SUBJECTS = (CONFIG_MAPS, SECRETS, DEPLOYMENTS, GADGETS)
@@ -118,10 +120,10 @@ class RealServer:
         app = web.Application(client_max_size=2**24)
         app.router.add_route("*", "/{path:.*}", self._answer)
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=_tls(AUTHORITY, "127.0.0.1")).start()
-        self.url = f"https://127.0.0.1:{runner.addresses[0][1]}"
-        return runner.cleanup
+        served, context = AsyncExitStack(), _tls(AUTHORITY, "127.0.0.1")
+        port = await served.enter_async_context(serve_web(runner, "127.0.0.1", context=context))
+        self.url = f"https://127.0.0.1:{port}"
+        return served.aclose
 
     async def configure(self, hooks: Sequence[TraceHook], subject: Subject) -> None:
         """Store the configurations of a trace; return when the server heeds them."""

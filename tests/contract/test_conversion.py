@@ -18,6 +18,7 @@ from tests.support.conversion import Converter, Review, conversion, versions
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
+from certwright.listener import serve_web
 
 Json = dict[str, Any]
 Spoil = Callable[[Review, JsonObject], Any]
@@ -49,16 +50,14 @@ async def webhook() -> AsyncIterator[Webhook]:
     app = web.Application()
     app.router.add_post("/convert", answer)
     runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-    yield Webhook(
-        converter,
-        {
-            "url": f"https://127.0.0.1:{runner.addresses[0][1]}/convert",
-            "caBundle": base64.b64encode(authority.certificate).decode(),
-        },
-    )
-    await runner.cleanup()
+    async with serve_web(runner, "127.0.0.1", context=context) as port:
+        yield Webhook(
+            converter,
+            {
+                "url": f"https://127.0.0.1:{port}/convert",
+                "caBundle": base64.b64encode(authority.certificate).decode(),
+            },
+        )
 
 
 def _definition(api: Conversation, webhook: Webhook, *review_versions: str) -> Json:

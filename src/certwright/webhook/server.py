@@ -30,6 +30,7 @@ from certwright.kube import (
 )
 from certwright.kube.durations import parse_duration
 from certwright.kube.errors import UnsupportedMediaType
+from certwright.listener import Listener
 from certwright.runtime import ListenAddress
 from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.probeserver import probe_response
@@ -44,6 +45,8 @@ server were first, a review could be sent on a connection that is just being clo
 HANDSHAKE_SECONDS = 10.0
 _HEADER_BYTES = 8192
 _LINGER_SECONDS = 1.0
+_LAST_HANDSHAKES_SECONDS = 1.0
+"""For those under way when the server ends: a review is about to follow."""
 _JSON = "application/json"
 
 _log = structlog.get_logger()
@@ -156,15 +159,15 @@ class WebhookServer:
             auto_decompress=False,
         )
         self._server = server
-        listener = await asyncio.get_running_loop().create_server(
+        listener = await Listener.open(
             server,
             self._address.host,
             self._address.port,
-            ssl=self._certificate.front,
-            ssl_handshake_timeout=HANDSHAKE_SECONDS,
+            context=self._certificate.front,
+            handshake_seconds=HANDSHAKE_SECONDS,
         )
         try:
-            self.port = listener.sockets[0].getsockname()[1]
+            self.port = listener.port
             _log.info("webhook listens", host=self._address.host, port=self.port)
             self._listening.set()
             await asyncio.Event().wait()
@@ -173,10 +176,11 @@ class WebhookServer:
             try:
                 await asyncio.sleep(self._limits.shutdown_delay.total_seconds())
             finally:
-                listener.close()
+                await listener.close(_LAST_HANDSHAKES_SECONDS)
                 await self._finish()
                 server.pre_shutdown()
                 await server.shutdown(self._limits.shutdown.total_seconds())
+                await listener.end()
 
     async def _finish(self) -> None:
         """Wait for reviews under way.

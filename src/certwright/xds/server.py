@@ -16,6 +16,7 @@ from typing import Final
 import structlog
 
 from certwright.clock import SYSTEM, Clock
+from certwright.listener import Listener
 from certwright.runtime import ListenAddress
 from certwright.runtime.queue.backoff import Rng, new_rng, spread
 from certwright.runtime.serve.health import Check
@@ -91,11 +92,11 @@ class XdsServer:
 
     async def run(self) -> None:
         """Listen until cancelled; then ask all clients to go elsewhere, and wait for them."""
-        listener = await asyncio.get_running_loop().create_server(
+        listener = await Listener.open(
             lambda: ClientTransport(self), self._address.host, self._address.port, backlog=_BACKLOG
         )
         try:
-            self.port = listener.sockets[0].getsockname()[1]
+            self.port = listener.port
             _log.info("discovery server listens", host=self._address.host, port=self.port)
             self._listening.set()
             while True:
@@ -103,8 +104,9 @@ class XdsServer:
                 self.check()
         finally:
             self._ending = True
-            listener.close()
+            await listener.close()
             await self._drain()
+            await listener.end()
 
     async def listening(self) -> int:
         """Return the port as soon as connections are accepted."""

@@ -19,6 +19,7 @@ from certwright.apiserver.http.kubeconfig import kubeconfig_with_token
 from certwright.client import Client
 from certwright.kube import JsonObject, Key, NotFound
 from certwright.kube.kinds import ConfigMap, Lease
+from certwright.listener import serve_web
 
 
 @dataclass(frozen=True)
@@ -263,16 +264,12 @@ async def test_a_web_page_instead_of_a_server_is_named(
     app = web.Application()
     app.router.add_route("*", "/{path:.*}", page)
     runner = web.AppRunner(app, shutdown_timeout=0.1)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        text = kubeconfig_with_token(f"http://127.0.0.1:{runner.addresses[0][1]}", b"", "token")
+    async with serve_web(runner, "127.0.0.1") as port:
+        text = kubeconfig_with_token(f"http://127.0.0.1:{port}", b"", "token")
         (tmp_path / "kubeconfig").write_text(text, "utf-8")
         run = await start("run", operator("return DONE"), "--kubeconfig", "kubeconfig")
         line = json.loads(await run.line("watch interrupted"))
         assert line["level"] == "warning"
         assert "answered 200 with a web page, not as a Kubernetes API server" in line["error"]
         assert await run.end(signal.SIGTERM) == 0
-    finally:
-        await runner.cleanup()
     assert "Traceback" not in run.text

@@ -63,21 +63,19 @@ async def test_an_envoy_that_is_gone_holds_nothing_up() -> None:
 
 async def test_hooks_are_answered_over_http() -> None:
     drain = Drain(PlayedEnvoy().ask)
-    server = await listen(drain, 0, "127.0.0.1")
-    port = server.sockets[0].getsockname()[1]
 
-    async def get(path: str) -> bytes:
+    async def get(port: int, path: str) -> bytes:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         line = await reader.readline()
         writer.close()
         return line
 
-    assert b" 200 " in await get("/healthz")
-    assert b" 404 " in await get("/other")
-    async with asyncio.TaskGroup() as group:
-        waiting = group.create_task(get("/shutdown"))
-        await asyncio.sleep(0)
-        drain.done.set()
-    assert b" 200 " in waiting.result()
-    server.close()
+    async with listen(drain, 0, "127.0.0.1") as port:
+        assert b" 200 " in await get(port, "/healthz")
+        assert b" 404 " in await get(port, "/other")
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(get(port, "/shutdown"))
+            await asyncio.sleep(0)
+            drain.done.set()
+        assert b" 200 " in waiting.result()

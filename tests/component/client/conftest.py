@@ -15,6 +15,7 @@ from aiohttp import web
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.client import Client, Config, HttpTransport, Limits
 from certwright.client.retry import Policy
+from certwright.listener import serve_streams, serve_web
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -53,11 +54,10 @@ def serve(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
         app.router.add_route("*", "/{path:.*}", answer)
         # No patience with open handlers at the end: tests that hang them up mean it.
         runner = web.AppRunner(app, shutdown_timeout=0.01, access_log=None)
-        await runner.setup()
-        stack.push_async_callback(runner.cleanup)
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        served = serve_web(runner, "127.0.0.1", context=tls)
+        port = await stack.enter_async_context(served)
         scheme = "http" if tls is None else "https"
-        return f"{scheme}://127.0.0.1:{runner.addresses[0][1]}"
+        return f"{scheme}://127.0.0.1:{port}"
 
     return start
 
@@ -76,9 +76,8 @@ def serve_bytes(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
             finally:
                 writer.close()
 
-        server = await asyncio.start_server(on_connection, "127.0.0.1", 0)
-        stack.callback(server.close)
-        return f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        served = serve_streams(on_connection, "127.0.0.1")
+        return f"http://127.0.0.1:{await stack.enter_async_context(served)}"
 
     return start
 

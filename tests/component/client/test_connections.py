@@ -23,6 +23,7 @@ from certwright.client import (
 )
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.listener import serve_streams
 
 KEY = Key("shop", "web")
 
@@ -140,10 +141,7 @@ async def test_the_address_that_worked_is_tried_first(
             writer.write(b"HTTP/1.0 200 OK\r\n\r\n{}")
             writer.close()
 
-        server = await asyncio.start_server(converse, address, port)
-        stack.callback(server.close)
-        value: int = server.sockets[0].getsockname()[1]
-        return value
+        return await stack.enter_async_context(serve_streams(converse, address, port))
 
     async def resolve(
         _host: str, port: int, **_: Any
@@ -165,24 +163,22 @@ class Relay:
     def __init__(self, address: str, port: int, stack: AsyncExitStack) -> None:
         self._address = address
         self._port = port
-        self._stack = stack
+        self._served = AsyncExitStack()
+        stack.push_async_callback(self.stop)
         self.count = 0
         self.is_sick = False
 
     async def start(self) -> None:
-        self._server = await asyncio.start_server(self._relay, self._address, self._port)
-        self._stack.callback(self._server.close)
+        served = serve_streams(self._relay, self._address, self._port)
+        await self._served.enter_async_context(served)
 
-    def stop(self) -> None:
-        self._server.close()
+    async def stop(self) -> None:
+        await self._served.aclose()
 
     async def _relay(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.count += 1
         if not self.is_sick:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self._port)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(pump(reader, far_writer))
-                group.create_task(pump(far_reader, writer))
+            await relay(reader, writer, self._port)
         writer.close()
 
 
@@ -219,7 +215,7 @@ async def test_what_happened_last_at_an_address_counts(
     await client.get(ConfigMap, KEY)
     assert (one.count, two.count) == (2, 1), "whoever hung up is not asked again"
     one.is_sick = False
-    two.stop()
+    await two.stop()
     await client.get(ConfigMap, KEY)
     await two.start()
     await client.get(ConfigMap, KEY)
@@ -269,11 +265,18 @@ class Proxy:
         self.heads.append((await reader.readuntil(b"\r\n\r\n")).decode())
         writer.write(f"HTTP/1.1 {self.status} x\r\n\r\n".encode())
         if self.status == 200:
-            far_reader, far_writer = await asyncio.open_connection("127.0.0.1", self.port)
-            async with asyncio.TaskGroup() as group:
-                group.create_task(pump(reader, far_writer))
-                group.create_task(pump(far_reader, writer))
+            await relay(reader, writer, self.port)
         writer.close()
+
+
+async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, port: int) -> None:
+    far_reader, far_writer = await asyncio.open_connection("127.0.0.1", port)
+    try:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pump(reader, far_writer))
+            group.create_task(pump(far_reader, writer))
+    finally:
+        far_writer.close()
 
 
 async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -286,9 +289,8 @@ async def pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
 def proxy_to(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
     async def start(port: int, status: int = 200) -> Any:
         proxy: Any = Proxy(port, status)
-        server = await asyncio.start_server(proxy, "127.0.0.1", 0)
-        stack.callback(server.close)
-        proxy.url = f"http://joe:canary@127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        port = await stack.enter_async_context(serve_streams(proxy, "127.0.0.1"))
+        proxy.url = f"http://joe:canary@127.0.0.1:{port}"
         return proxy
 
     return start

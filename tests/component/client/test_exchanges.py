@@ -26,6 +26,7 @@ from certwright.client import (
 )
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.listener import serve_streams
 
 pytestmark = pytest.mark.usefixtures("any_loop")
 
@@ -60,9 +61,8 @@ class Connections:
 def serve_talk(stack: AsyncExitStack) -> Callable[..., Awaitable[Any]]:
     async def start(talk: Callable[..., Awaitable[Any]], tls: SSLContext | None = None) -> Any:
         connections: Any = Connections(talk)
-        server = await asyncio.start_server(connections, "127.0.0.1", 0, ssl=tls)
-        stack.callback(server.close)
-        connections.port = server.sockets[0].getsockname()[1]
+        served = serve_streams(connections, "127.0.0.1", context=tls)
+        connections.port = await stack.enter_async_context(served)
         connections.url = f"{'https' if tls else 'http'}://127.0.0.1:{connections.port}"
         return connections
 

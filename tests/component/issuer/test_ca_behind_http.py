@@ -18,6 +18,7 @@ from certwright import pki
 from certwright.api.certmanager import CertificateRequest
 from certwright.issuer import IssuerApp
 from certwright.kube import Condition, find_condition
+from certwright.listener import serve_web
 from certwright.testkit import Cluster
 
 pytestmark = [pytest.mark.real_time, pytest.mark.timeout(120)]
@@ -63,13 +64,8 @@ class Tickets:
         app.router.add_post("/orders", self.order)
         app.router.add_get("/orders/{order}", self.fetch)
         runner = web.AppRunner(app, access_log=None)
-        await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
-        await site.start()
-        try:
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-        finally:
-            await runner.cleanup()
+        async with serve_web(runner, "127.0.0.1") as port:
+            yield f"http://127.0.0.1:{port}"
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from certwright.apiserver import ApiServer
 from certwright.client import Client, Config, HttpTransport, Request
 from certwright.kube import Key
 from certwright.kube.kinds import ConfigMap
+from certwright.listener import serve_web
 from certwright.runtime import DONE, Context, Controller, Manager, Outcome
 
 LINE_LIMIT = 64 * 1024
@@ -83,12 +84,8 @@ class Server:
         app = web.Application()
         app.router.add_route("*", "/{path:.*}", self.answer)
         runner = web.AppRunner(app, shutdown_timeout=0.1, handler_cancellation=True)
-        await runner.setup()
-        try:
-            await web.TCPSite(runner, "127.0.0.1", 0).start()
-            yield f"http://127.0.0.1:{runner.addresses[0][1]}"
-        finally:
-            await runner.cleanup()
+        async with serve_web(runner, "127.0.0.1") as port:
+            yield f"http://127.0.0.1:{port}"
 
 
 def in_pages(misbehave: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:

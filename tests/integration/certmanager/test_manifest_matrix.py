@@ -26,6 +26,7 @@ from certwright.clock import SYSTEM
 from certwright.keep.installer import CONFIRMED
 from certwright.kube import Invalid, JsonObject, Key, NotFound, Resource
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Namespace, Service
+from certwright.listener import serve_web
 from certwright.operators.certmanager.engine.migration import migrate, migrations
 from certwright.operators.certmanager.engine.observed import definition_state
 from certwright.operators.certmanager.engine.steps import Wanted, wanted_of
@@ -148,13 +149,9 @@ async def webhooks(folder: Path) -> AsyncIterator[JsonObject]:
     app = web.Application(client_max_size=2**24)
     app.router.add_post("/", answer)
     runner = web.AppRunner(app, access_log=None)
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-        url = f"https://127.0.0.1:{runner.addresses[0][1]}/"
+    async with serve_web(runner, "127.0.0.1", context=context) as port:
+        url = f"https://127.0.0.1:{port}/"
         yield {"url": url, "caBundle": base64.b64encode(authority.certificate).decode()}
-    finally:
-        await runner.cleanup()
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ from certwright.issuer import IssuerApp
 from certwright.issuers.acme import Responder
 from certwright.kube import Condition, JsonObject, Object, Resource, find_condition
 from certwright.kube.kinds import Event
+from certwright.listener import serve_web
 from certwright.pki.keys import KeyEncoding
 from certwright.testkit import Cluster
 
@@ -124,10 +125,8 @@ async def serve(localhost: Server) -> AsyncIterator[Callable[..., Awaitable[Any]
             app = web.Application()
             app.router.add_route("*", "/{path:.*}", handler)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=context).start()
-            return f"https://localhost:{runner.addresses[0][1]}"
+            served = serve_web(runner, "127.0.0.1", context=context)
+            return f"https://localhost:{await stack.enter_async_context(served)}"
 
         yield start
 

@@ -5,6 +5,7 @@ import ssl
 import tempfile
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
 from typing import Any, Self
 
 import orjson
@@ -15,6 +16,7 @@ from tests.support.waits import until
 
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.clock import SYSTEM
+from certwright.listener import serve_web
 
 Json = dict[str, Any]
 Reply = Json | web.Response
@@ -78,19 +80,19 @@ class Hooks:
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=2**24)
         app.router.add_route("*", "/{path:.*}", self._answer)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-        await self._runner.setup()
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         context = _tls(self._authority, *self._hosts)
-        site = web.TCPSite(self._runner, "127.0.0.1", 0, ssl_context=context)
-        await site.start()
-        self.port = self._runner.addresses[0][1]
+        self._served = AsyncExitStack()
+        self.port = await self._served.enter_async_context(
+            serve_web(runner, "127.0.0.1", context=context)
+        )
         self.api.symbols._literal[f":{self.port}"] = ":<port>"
         return self
 
     async def __aexit__(self, *_: object) -> None:
         for path in self._configured:
             await self.api.delete(path, recorded=False)
-        await self._runner.cleanup()
+        await self._served.aclose()
 
     def webhook(self, name: str, handler: Handler | None = None, **fields: Any) -> Json:
         """Return a webhook for ConfigMaps, and have it answer; fields replace what it says."""

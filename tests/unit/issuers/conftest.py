@@ -10,6 +10,7 @@ import pytest
 from aiohttp import web
 
 from certwright import pki
+from certwright.listener import serve_web
 
 
 @pytest.fixture(scope="session")
@@ -46,9 +47,7 @@ async def serve(
             app = web.Application()
             app.router.add_route("*", "/{path:.*}", handler)
             runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
-            await runner.setup()
-            stack.push_async_callback(runner.cleanup)
-            await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=server_identity[0]).start()
-            return f"https://localhost:{runner.addresses[0][1]}"
+            served = serve_web(runner, "127.0.0.1", context=server_identity[0])
+            return f"https://localhost:{await stack.enter_async_context(served)}"
 
         yield start

@@ -19,6 +19,7 @@ from certwright.apiserver.http.transport import RequestHandler
 from certwright.client.transport import Request, Response, Stream
 from certwright.clock import Clock
 from certwright.kube.errors import RequestTooLarge, Unauthorized
+from certwright.listener import serve_web
 
 _HOST = "127.0.0.1"
 _SHUTDOWN_SECONDS = 0.5
@@ -75,16 +76,10 @@ class TlsListener:
         runner = web.AppRunner(
             app, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS, access_log=None
         )
-        await runner.setup()
-        try:
-            site = web.TCPSite(runner, _HOST, port, ssl_context=context)
-            await site.start()
-            bound = runner.addresses[0][1]
+        async with serve_web(runner, _HOST, port, context=context) as bound:
             token = self._tokens.issue(ADMIN)
             url = f"https://{_HOST}:{bound}"
             yield Endpoint(url, self.authority, token, self._authority)
-        finally:
-            await runner.cleanup()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         user = self._user(request)

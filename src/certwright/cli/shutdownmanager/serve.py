@@ -3,10 +3,12 @@
 import asyncio
 import re
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Final
 
 import structlog
 
+from certwright.listener import serve_streams
 from certwright.runtime import on_signals
 
 FAIL_ATTEMPTS: Final = 4
@@ -116,8 +118,8 @@ def envoy_at(port: int) -> Ask:
     return ask
 
 
-async def listen(drain: Drain, port: int, host: str = "") -> asyncio.Server:
-    """Answer hooks at a port, of all interfaces unless a host is named."""
+def listen(drain: Drain, port: int, host: str = "") -> AbstractAsyncContextManager[int]:
+    """Answer hooks at a port, of all interfaces unless a host is named, while a context is open."""
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -132,13 +134,12 @@ async def listen(drain: Drain, port: int, host: str = "") -> asyncio.Server:
         finally:
             writer.close()
 
-    return await asyncio.start_server(serve, host, port, limit=_LIMIT)
+    return serve_streams(serve, host, port, limit=_LIMIT)
 
 
 async def serve_until_signal(port: int, admin_port: int) -> None:
     """Answer hooks until a signal ends the process."""
     ended = asyncio.Event()
-    server = await listen(Drain(envoy_at(admin_port)), port)
-    with on_signals(ended.set, dict, None):
-        await ended.wait()
-    server.close()
+    async with listen(Drain(envoy_at(admin_port)), port):
+        with on_signals(ended.set, dict, None):
+            await ended.wait()

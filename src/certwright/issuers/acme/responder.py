@@ -5,11 +5,13 @@ led here, by an Ingress for instance. Proofs are kept in memory: a step of an or
 them again, so that nothing is lost by a restart.
 """
 
+from contextlib import AsyncExitStack
 from datetime import timedelta
 
 from aiohttp import web
 
 from certwright.issuers.acme.solvers import HTTP_01, Proof
+from certwright.listener import serve_web
 
 _MOST_PROOFS = 10_000
 _IDLE_SECONDS = 10.0
@@ -29,21 +31,17 @@ class Responder:
         self._runner = web.AppRunner(
             app, access_log=None, keepalive_timeout=_IDLE_SECONDS, shutdown_timeout=1.0
         )
-
-    @property
-    def port(self) -> int:
+        self._served = AsyncExitStack()
+        self.port = port
         """The port in use, also when any free one was asked for."""
-        bound: int = self._runner.addresses[0][1]
-        return bound
 
     async def start(self) -> None:
         """Start to listen."""
-        await self._runner.setup()
-        await web.TCPSite(self._runner, *self._place).start()
+        self.port = await self._served.enter_async_context(serve_web(self._runner, *self._place))
 
     async def stop(self) -> None:
         """Stop to listen."""
-        await self._runner.cleanup()
+        await self._served.aclose()
 
     async def present(self, proof: Proof) -> None:
         """Answer for this proof from now on; the oldest is forgotten if there are too many."""

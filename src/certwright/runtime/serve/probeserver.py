@@ -1,9 +1,11 @@
 """The web server behind the probes; `serve.probes` loads it when it is wanted."""
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import AsyncExitStack
 
 from aiohttp import web
 
+from certwright.listener import serve_web
 from certwright.runtime.serve.health import Check
 from certwright.runtime.serve.metrics import CONTENT_TYPE
 from certwright.runtime.serve.probes import ListenAddress, ProbeTarget
@@ -27,14 +29,9 @@ async def serve(
         max_field_size=MAX_HEADER_BYTES,
         shutdown_timeout=1.0,
     )
-    await runner.setup()
-    try:
-        await web.TCPSite(runner, address.host, address.port).start()
-    except BaseException:
-        await runner.cleanup()
-        raise
-    port: int = runner.addresses[0][1]
-    return port, runner.cleanup
+    stack = AsyncExitStack()
+    port = await stack.enter_async_context(serve_web(runner, address.host, address.port))
+    return port, stack.aclose
 
 
 def _application(target: ProbeTarget) -> web.Application:

@@ -14,6 +14,7 @@ from aiohttp import web
 from certwright.apiserver.http.certs import TestAuthority
 from certwright.apiserver.verbs.logs import LogOptions
 from certwright.kube import ApiError, Key
+from certwright.listener import serve_web
 from certwright.testkit.node.logs import NodeLogs
 from certwright.testkit.node.worker import PodWorker
 
@@ -61,13 +62,8 @@ async def kubelet_endpoint(
     runner = web.AppRunner(
         app, handler_cancellation=True, shutdown_timeout=_SHUTDOWN_SECONDS, access_log=None
     )
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, _HOST, 0, ssl_context=_tls(name, client_authority, now))
-        await site.start()
-        yield runner.addresses[0][1]
-    finally:
-        await runner.cleanup()
+    async with serve_web(runner, _HOST, context=_tls(name, client_authority, now)) as port:
+        yield port
 
 
 def _tls(name: str, client_authority: bytes, now: datetime) -> ssl.SSLContext:
