@@ -161,7 +161,7 @@ class Manager:
             await share.synced()
         self._some_synced.set()
         _log.info("controller synced", controller=running.workers.controller.name)
-        if self._elector is None or self._elector.leading:
+        if self.leads():
             running.workers.resume()
         await running.workers.run()
 
@@ -199,6 +199,10 @@ class Manager:
 
     # Looking inside
 
+    def leads(self) -> bool:
+        """Return whether this replica leads; without an election, it does."""
+        return self._elector is None or self._elector.leading
+
     def idle(self) -> bool:
         """Return whether all work is done: nothing queued, under way, or still on the way here.
 
@@ -207,7 +211,7 @@ class Manager:
         """
         if not self._running and self._controllers:
             return False
-        leading = self._elector is None or self._elector.leading
+        leading = self.leads()
         return (
             all(
                 (informer.store.synced or informer.watch.state in _UNWATCHABLE)

@@ -35,6 +35,10 @@ class OperatorHost(Protocol):
     metrics: "Metrics"
     rng: Rng
 
+    def leads(self) -> bool:
+        """Return whether the process leads: whether its controllers work."""
+        ...
+
 
 Part: TypeAlias = Controller | Runnable
 """What a manager runs."""

@@ -79,6 +79,10 @@ class Connections:
         ]
         return sorted(found, key=lambda one: (one.node, one.since, one.peer))
 
+    def nodes(self) -> list[NodeKey]:
+        """Return the nodes of all Envoys."""
+        return list(self._streams)
+
     def shown(self) -> list[ShownCertificate]:
         """Return which certificates all Envoys have shown, in order of nodes."""
         found = (stream.shown() for streams in self._streams.values() for stream in streams)

@@ -14,12 +14,10 @@ from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
 from certwright.kube import Key
 from certwright.operators.discoveryservice.config.operator import config_operator
 from certwright.operators.discoveryservice.config.review import config_webhook
-from certwright.operators.discoveryservice.connected.reporter import (
-    CertificateReporter,
-    ReplicaIdentity,
-)
+from certwright.operators.discoveryservice.connected.reporter import CertificateReporter
 from certwright.operators.discoveryservice.injection.annotations import SidecarDefaults
 from certwright.operators.discoveryservice.injection.review import injection_handler
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.runtime import Cache, ListenAddress, Operator, OperatorHost, Part
 from certwright.tls.directory import CertificateDirectory, DirectoryFollower
 from certwright.tls.server import ServingCertificate
@@ -48,8 +46,16 @@ class PodSettings:
     xds: ListenAddress
     webhook: ListenAddress
     pod: str = ""
-    """Its name; without it nothing is reported about certificates."""
+    """Its name; without it nothing is reported about certificates and Envoys."""
     pod_uid: str = ""
+
+    @property
+    def identity(self) -> ReplicaIdentity | None:
+        """Which replica it is; None if it was not told its name."""
+        if not self.pod:
+            return None
+        pod = Key(self.namespace, self.pod)
+        return ReplicaIdentity(self.sidecars.discovery_service, pod, self.pod_uid)
 
 
 def pod_operators(settings: PodSettings, schema: MessageSchema) -> list[Operator]:
@@ -76,13 +82,12 @@ def xds_operator(settings: PodSettings, schema: MessageSchema) -> Operator:
         source = CertificateDirectory(settings.server_directory, client_authority=str(authority))
         yield DirectoryFollower(source, certificate)
         yield server
+        identity = settings.identity
         yield from config_operator(
-            schema, snapshots, server.connections, replica=settings.pod
+            schema, snapshots, server.connections, replica=settings.pod, identity=identity
         ).build(host)
-        if settings.pod:
+        if identity is not None:
             cache = Cache(host.client, cluster="certificates", rng=host.rng)
-            pod = Key(settings.namespace, settings.pod)
-            identity = ReplicaIdentity(settings.sidecars.discovery_service, pod, settings.pod_uid)
             reporter = CertificateReporter(
                 host.client, host.clock, cache, server, lambda: certificate.pair, identity
             )

@@ -5,6 +5,7 @@ tainted, which one is published and which are superfluous; writes what differs; 
 the leading replica runs it. What Envoys are served is the publisher's work, in every replica.
 """
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -30,6 +31,7 @@ from certwright.operators.discoveryservice.config.content import read_content
 from certwright.operators.discoveryservice.config.envoys.counts import (
     Damper,
     last_rejections,
+    shown_counts,
     version_counts,
 )
 from certwright.operators.discoveryservice.config.envoys.taint import seconds_to_taint
@@ -64,7 +66,8 @@ class _Observed:
 class EnvoyConfigController:
     """Reconciles one EnvoyConfig at a time.
 
-    *wake* is called with the EnvoyConfigs that another one made way for.
+    *wake* is called with the EnvoyConfigs that another one made way for. *elsewhere* returns how
+    many Envoys of a node run which version at other replicas.
     """
 
     def __init__(
@@ -73,11 +76,13 @@ class EnvoyConfigController:
         publisher: Publisher,
         connections: Connections,
         wake: Callable[[Key], None],
+        elsewhere: Callable[[NodeKey], Counter[str]] | None = None,
     ) -> None:
         self._schema = schema
         self._publisher = publisher
         self._connections = connections
         self._wake = wake
+        self._elsewhere = elsewhere or (lambda _: Counter())
         self._damper: Damper[Key] = Damper()
         self._verdicts: dict[tuple[str, str], tuple[FieldProblem, ...]] = {}
         self._nodes: dict[Key, NodeKey] = {}
@@ -115,7 +120,11 @@ class EnvoyConfigController:
         revisions = [await self._judge(ctx, one, desired, observed) for one in revisions]
         choice = choose(revisions, desired)
         if choice.published is not None:
-            revisions = await self._publish(ctx, revisions, choice.published, observed.served)
+            served = observed.served
+            if choice.published.status.published is not True:
+                # So that one write says all of it, and not a second one once it is served.
+                served = await self._publisher.preview(node, choice.published)
+            revisions = await self._publish(ctx, revisions, choice.published, served)
         for one in superfluous(revisions, choice):
             revisions.remove(one)
             await ctx.delete(one)
@@ -231,7 +240,8 @@ class EnvoyConfigController:
         conditions += _source_conditions(choice, observed.served)
         status = statuses.config_status(config, choice, revisions, conditions, now)
         history = self._publisher.history(observed.node).pairs
-        counts = version_counts(observed.envoys, history)
+        found = version_counts(observed.envoys, history) + self._elsewhere(observed.node)
+        counts = shown_counts(found)
         wait = self._damper.wait(key, counts, config.status.envoys, now.timestamp())
         envoys = config.status.envoys if wait else counts
         status = replace(status, envoys=envoys, rejections=last_rejections(revisions))

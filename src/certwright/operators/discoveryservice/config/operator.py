@@ -6,8 +6,10 @@ from socket import gethostname
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
 from certwright.operators.discoveryservice.config.controller import EnvoyConfigController
 from certwright.operators.discoveryservice.config.envoys.older import OlderEnvoys
+from certwright.operators.discoveryservice.config.envoys.replicacounts import ReplicaCounts
 from certwright.operators.discoveryservice.config.envoys.reporter import Reporter
 from certwright.operators.discoveryservice.config.publisher import Publisher
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.runtime import Cache, Channel, Controller, Operator, OperatorHost, Part, allow
 from certwright.xds.observations import Connections
 from certwright.xds.schema.schema import MessageSchema
@@ -21,11 +23,13 @@ def config_operator(
     connections: Connections,
     *,
     replica: str = "",
+    identity: ReplicaIdentity | None = None,
 ) -> Operator:
     """Return the operator that publishes EnvoyConfigs as snapshots.
 
     Every replica publishes, and reports what its Envoys reject; the one that leads keeps the
-    revisions and writes statuses. *replica* names this one, by default the name of its Pod.
+    revisions and writes statuses. *replica* names this one, by default the name of its Pod. With an
+    *identity*, replicas tell each other how many Envoys run which version.
     """
 
     def build(host: OperatorHost) -> Iterator[Part]:
@@ -39,15 +43,29 @@ def config_operator(
         def looked(node: NodeKey) -> None:
             reporter.look_at(node)
 
+        def reported(node: NodeKey) -> None:
+            wake(node)
+            if counts is not None:
+                counts.look_at(node)
+
         publisher = Publisher(schema, snapshots, cache, host.clock, wake, looked)
-        controller = EnvoyConfigController(schema, publisher, connections, channel.send)
+        counts = None
+        if identity is not None:
+            counts = ReplicaCounts(
+                host.client, host.clock, cache, connections, publisher, identity, host.leads, wake
+            )
+        controller = EnvoyConfigController(
+            schema, publisher, connections, channel.send, counts.elsewhere if counts else None
+        )
         reporter = Reporter(
-            host.client, host.clock, connections, publisher, replica or gethostname(), wake
+            host.client, host.clock, connections, publisher, replica or gethostname(), reported
         )
         connections.listen(reporter.look_at)
         yield cache
         yield publisher
         yield reporter
+        if counts is not None:
+            yield counts
         if schema.envoy:
             yield OlderEnvoys(connections, schema.envoy)
         yield Controller(

@@ -142,16 +142,32 @@ class Publisher:
                 refused=known.problems,
             )
         else:
-            made = await self._assemble(known.checked, node.namespace)
-            snapshot = NodeSnapshot.of(_with_kept(made, self._snapshots.get(node)))
+            known.served, snapshot = await self._made(node, revision, known.checked)
             if self._snapshots.put(node, snapshot):
                 _log.info("serving", node=str(node), version=revision.spec.version)
-            types = {url: one.version for url, one in snapshot.types.items()}
-            generated = generated_types(known.checked.content)
-            known.served = ServedConfig(revision.spec.version, types, generated, made.missing)
             known.history.note(known.served)
         if known.served != before:
             self._changed(node)
+
+    async def preview(self, node: NodeKey, revision: EnvoyConfigRevision) -> ServedConfig | None:
+        """Return what would be served for a node of a revision; None if it cannot be."""
+        try:
+            checked = await asyncio.to_thread(
+                checked_revision, self._schema, revision, node.namespace
+            )
+        except ResourceRefused:
+            return None
+        return (await self._made(node, revision, checked))[0]
+
+    async def _made(
+        self, node: NodeKey, revision: EnvoyConfigRevision, checked: CheckedConfig
+    ) -> tuple[ServedConfig, NodeSnapshot]:
+        """Return what a revision and the objects that it names make of a node."""
+        made = await self._assemble(checked, node.namespace)
+        snapshot = NodeSnapshot.of(_with_kept(made, self._snapshots.get(node)))
+        types = {url: one.version for url, one in snapshot.types.items()}
+        generated = generated_types(checked.content)
+        return ServedConfig(revision.spec.version, types, generated, made.missing), snapshot
 
     def _revisions_of(self, node: NodeKey) -> Iterator[EnvoyConfigRevision]:
         for entry in self._revisions.store.by_index(_BY_NODE, node):

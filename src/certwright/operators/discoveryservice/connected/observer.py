@@ -14,6 +14,7 @@ from certwright.operators.discoveryservice.certificates.rotation.places import (
 )
 from certwright.operators.discoveryservice.connected import messages
 from certwright.operators.discoveryservice.connected.report import CertificateReport, read_report
+from certwright.operators.discoveryservice.replica import is_ready
 from certwright.runtime import Context, KeepFields, Watched, select
 
 WATCHED: Final[tuple[Watched, ...]] = (
@@ -57,7 +58,7 @@ def replicas(pods: Iterable[JsonObject], leases: Iterable[JsonObject]) -> list[R
     """Return the pods that run, each with its report. A report without a pod counts no more."""
     reports = {key_of(one): read_report(one) for one in leases}
     return [
-        Replica(str(key_of(pod)), _is_ready(pod), reports.get(key_of(pod)))
+        Replica(str(key_of(pod)), is_ready(pod), reports.get(key_of(pod)))
         for pod in sorted(pods, key=key_of)
         if (pod.get("status") or {}).get("phase") == "Running"
     ]
@@ -94,8 +95,3 @@ def _server_users(found: Sequence[Replica]) -> Users:
         {name: report.trusts for name, report in told.items()},
         complete=bool(found) and len(told) == len(found),
     )
-
-
-def _is_ready(pod: JsonObject) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(one.get("type") == "Ready" and one.get("status") == "True" for one in conditions)

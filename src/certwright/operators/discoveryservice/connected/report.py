@@ -5,16 +5,17 @@ it is about without comparing times: one that was written before a certificate w
 another serial number.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import msgspec
 from msgspec import Struct, field
 
 from certwright.api.discoveryservices import GROUP
-from certwright.kube import JsonObject, Key
+from certwright.kube import JsonObject
 from certwright.operators.discoveryservice.connected.attendance import EnvoyId
 from certwright.operators.discoveryservice.connected.messages import late_envoy
+from certwright.operators.discoveryservice.replica import ReplicaIdentity, annotation_of
 
 REPORT: Final = f"{GROUP}/certificate-report"
 """The annotation of a Lease that holds the report of the pod that holds the Lease."""
@@ -71,30 +72,15 @@ def make_report(
     )
 
 
-def report_lease(
-    key: Key, labels: Mapping[str, str], report: CertificateReport, owner: Sequence[Any] = ()
-) -> JsonObject:
-    """Return the Lease of a pod with its report; *owner* is the reference to the pod."""
-    metadata: JsonObject = {
-        "name": key.name,
-        "namespace": key.namespace,
-        "labels": dict(labels),
-        "annotations": {REPORT: msgspec.json.encode(report, order="sorted").decode()},
-    }
-    if owner:
-        metadata["ownerReferences"] = list(owner)
-    return {
-        "apiVersion": "coordination.k8s.io/v1",
-        "kind": "Lease",
-        "metadata": metadata,
-        "spec": {"holderIdentity": key.name},
-    }
+def report_lease(identity: ReplicaIdentity, report: CertificateReport) -> JsonObject:
+    """Return the Lease of a pod with its report."""
+    return identity.lease(REPORT, msgspec.json.encode(report, order="sorted").decode())
 
 
 def read_report(lease: JsonObject) -> CertificateReport | None:
     """Return the report of a Lease; None if it has none that can be read."""
-    text = (lease["metadata"].get("annotations") or {}).get(REPORT)
-    if not isinstance(text, str):
+    text = annotation_of(lease, REPORT)
+    if text is None:
         return None
     try:
         return msgspec.json.decode(text, type=CertificateReport)

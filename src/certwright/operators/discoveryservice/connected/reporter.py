@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -13,12 +12,8 @@ from certwright import pki
 from certwright.api.discoveryservices import DiscoveryServiceCertificate
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
-from certwright.kube import ApiError, JsonObject, Key
+from certwright.kube import ApiError, Key
 from certwright.operators.discoveryservice.certificates.contents import bundle_digest
-from certwright.operators.discoveryservice.certificates.rotation.places import (
-    INSTANCE,
-    SERVICE_LABELS,
-)
 from certwright.operators.discoveryservice.config.envoys.counts import Damper
 from certwright.operators.discoveryservice.connected.asked import (
     AskedCertificates,
@@ -30,6 +25,7 @@ from certwright.operators.discoveryservice.connected.report import (
     make_report,
     report_lease,
 )
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.runtime import Cache, KeepFields
 from certwright.tls.certificates import ServingPair
 from certwright.xds.access import ClientIdentity
@@ -57,30 +53,6 @@ class EnvoyServer(Protocol):
     ) -> int:
         """Ask clients to connect again, spread over some time; return how many are asked."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class ReplicaIdentity:
-    """Which pod of which control plane a process is."""
-
-    service: str
-    """The name of the DiscoveryService."""
-    pod: Key
-    uid: str = ""
-    """Of the pod, so that its report goes with it; empty if it is not known."""
-
-    @property
-    def labels(self) -> dict[str, str]:
-        """The labels of its Lease, by which the operator finds it."""
-        common = dict(one.split("=", 1) for one in SERVICE_LABELS.split(","))
-        return {**common, INSTANCE: self.service}
-
-    @property
-    def owner(self) -> list[JsonObject]:
-        """The reference by which its Lease is deleted with the pod."""
-        if not self.uid:
-            return []
-        return [{"apiVersion": "v1", "kind": "Pod", "name": self.pod.name, "uid": self.uid}]
 
 
 class CertificateReporter:
@@ -114,7 +86,7 @@ class CertificateReporter:
         # Not required: what serves Envoys must not depend on it.
         self._certificates = cache.store(
             DiscoveryServiceCertificate,
-            labels=f"{SERVICE_LABELS},{INSTANCE}={identity.service}",
+            labels=identity.selector,
             transform=_KEPT,
             required=False,
         )
@@ -194,12 +166,10 @@ class CertificateReporter:
 
     async def _write(self, report: CertificateReport) -> float:
         """Write a report; return after how many seconds to try again, 0 if it is written."""
-        one = self._identity
-        lease = report_lease(one.pod, one.labels, report, one.owner)
         try:
-            await self._client.apply(lease)
+            await self._client.apply(report_lease(self._identity, report))
         except (ApiError, TransportError) as error:
-            _log.warning("report not written", lease=str(one.pod), error=str(error))
+            _log.warning("report not written", lease=str(self._identity.pod), error=str(error))
             return _RETRY_SECONDS
         self._written = report
         return 0.0

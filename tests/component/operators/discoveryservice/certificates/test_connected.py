@@ -19,10 +19,8 @@ from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import Lease, Pod
 from certwright.operators.discoveryservice.connected.observer import WATCHED, ReportObserver
 from certwright.operators.discoveryservice.connected.report import CertificateReport, read_report
-from certwright.operators.discoveryservice.connected.reporter import (
-    CertificateReporter,
-    ReplicaIdentity,
-)
+from certwright.operators.discoveryservice.connected.reporter import CertificateReporter
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.runtime import Cache, Operator, OperatorHost, Part
 from certwright.testkit import Calls
 from certwright.tls.certificates import ServingPair, TlsFiles, check_files

@@ -19,10 +19,8 @@ from certwright import pki
 from certwright.kube import Key
 from certwright.kube.kinds import Pod
 from certwright.operators.discoveryservice.connected.observer import WATCHED, ReportObserver
-from certwright.operators.discoveryservice.connected.reporter import (
-    CertificateReporter,
-    ReplicaIdentity,
-)
+from certwright.operators.discoveryservice.connected.reporter import CertificateReporter
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.runtime import Cache, Operator, OperatorHost, Part
 from certwright.tls.certificates import ServingPair, TlsFiles
 from certwright.xds.access import ClientIdentity

@@ -1,6 +1,7 @@
 """A discovery service of one process, on the embedded server."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -8,13 +9,28 @@ from tests.support.envoy.played import PlayedEnvoy
 from tests.support.envoy.smallschema import small_schema
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
-from certwright.kube import JsonObject
+from certwright.client import Client
+from certwright.clock import Clock
+from certwright.kube import JsonObject, Key
 from certwright.operators.discoveryservice.config.operator import config_operator
-from certwright.runtime import Controller, Operator, OperatorHost, Part
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
+from certwright.runtime import Controller, Metrics, Operator, OperatorHost, Part
+from certwright.runtime.queue.backoff import Rng
 from certwright.testkit import Calls, EmbeddedCluster
 from certwright.xds.observations import Connections
 from certwright.xds.snapshot import NodeKey, NodeSnapshot
 from certwright.xds.store import SnapshotStore
+
+
+@dataclass
+class ReplicaHost:
+    """A process of which the test says whether it leads."""
+
+    client: Client
+    clock: Clock
+    metrics: Metrics
+    rng: Rng
+    leads: Callable[[], bool]
 
 
 class Serving:
@@ -24,14 +40,25 @@ class Serving:
         self.cluster = cluster
         self.snapshots = SnapshotStore()
         self.connections = Connections()
+        self.leads = False
+        """Whether the standby believes that it leads."""
         self.operator = config_operator(small_schema(), self.snapshots, self.connections)
 
-    def standby(self, replica: str) -> Operator:
+    def replica(self, name: str) -> Operator:
+        """Return the operator as a pod of that name runs it, which leads."""
+        identity = ReplicaIdentity("x", Key(self.cluster.namespace, name))
+        return config_operator(
+            small_schema(), self.snapshots, self.connections, replica=name, identity=identity
+        )
+
+    def standby(self, name: str) -> Operator:
         """Return the operator as a replica runs it that does not lead."""
-        whole = config_operator(small_schema(), self.snapshots, self.connections, replica=replica)
+        whole = self.replica(name)
 
         def build(host: OperatorHost) -> Iterator[Part]:
-            return (part for part in whole.build(host) if not isinstance(part, Controller))
+            leads = lambda: self.leads  # noqa: E731 - a callback
+            parts = whole.build(ReplicaHost(host.client, host.clock, host.metrics, host.rng, leads))
+            return (part for part in parts if not isinstance(part, Controller))
 
         return Operator("standby", build)
 

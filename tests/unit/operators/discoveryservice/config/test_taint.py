@@ -14,6 +14,7 @@ from certwright.api.envoyconfigs import (
 from certwright.operators.discoveryservice.config.envoys.counts import (
     Damper,
     last_rejections,
+    shown_counts,
     version_counts,
 )
 from certwright.operators.discoveryservice.config.envoys.taint import (
@@ -144,7 +145,7 @@ def test_envoys_are_counted_by_the_version_that_they_hold() -> None:
     old = envoy("old", accepted(CLUSTER, "c1"), accepted(LISTENER, "l1"))
     mixed = envoy("mixed", accepted(CLUSTER, "c1"), accepted(LISTENER, "l2"))
     nothing = envoy("nothing", waiting(CLUSTER, "c2"))
-    counts = version_counts([GOOD, GOOD, old, BAD, mixed, nothing], history)
+    counts = shown_counts(version_counts([GOOD, GOOD, old, BAD, mixed, nothing], history))
     assert [(one.version, one.envoys) for one in counts] == [("two", 3), ("", 2), ("one", 1)]
 
 

@@ -8,6 +8,7 @@ from certwright.operators.discoveryservice.connected.report import (
     LateEnvoys,
     report_lease,
 )
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 
 CLIENT = Key("a", "envoy-sidecar-client-cert")
 SERVER = Key("infra", "marin3r-server-cert-x")
@@ -20,7 +21,7 @@ def pod(name: str = "p", *, phase: str = "Running", ready: str = "True") -> Json
 
 def lease(name: str = "p", **report: Any) -> JsonObject:
     said = CertificateReport(**{"settled": True, **report})
-    return report_lease(Key("infra", name), {}, said)
+    return report_lease(ReplicaIdentity("x", Key("infra", name)), said)
 
 
 def users(pods: list[JsonObject], leases: list[JsonObject], secret: Key = CLIENT) -> Users:

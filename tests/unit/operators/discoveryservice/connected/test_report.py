@@ -11,9 +11,10 @@ from certwright.operators.discoveryservice.connected.report import (
     read_report,
     report_lease,
 )
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.xds.snapshot import NodeKey
 
-POD = Key("infra", "pod-1")
+REPLICA = ReplicaIdentity("x", Key("infra", "pod-1"))
 LARGEST_ANNOTATIONS = 256 * 1024
 
 
@@ -30,9 +31,9 @@ def test_a_report_comes_back_as_it_was_written() -> None:
         shown={"a": "1"},
         late={"b": LateEnvoys(number=1, names=["Envoy b/gateway at 10.0.0.7"])},
     )
-    lease = report_lease(POD, {"l": "v"}, made)
+    lease = report_lease(REPLICA, made)
     assert lease["spec"] == {"holderIdentity": "pod-1"}
-    assert lease["metadata"]["labels"] == {"l": "v"}
+    assert lease["metadata"]["labels"]["app.kubernetes.io/instance"] == "x"
     assert "ownerReferences" not in lease["metadata"]
     assert read_report(lease) == made
 
@@ -54,7 +55,7 @@ def test_the_largest_report_fits_into_an_annotation() -> None:
     for found in ([], envoys):
         made = make_report(asked, found, "f" * 40, "d" * 32, settled=True)
         assert len(made.shown) + len(made.late) == 1000
-        written = report_lease(POD, {}, made)["metadata"]["annotations"][REPORT]
+        written = report_lease(REPLICA, made)["metadata"]["annotations"][REPORT]
         assert len(written) < LARGEST_ANNOTATIONS
 
 

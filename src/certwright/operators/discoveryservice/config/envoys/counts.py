@@ -21,12 +21,16 @@ K = TypeVar("K", bound=Hashable)
 
 def version_counts(
     envoys: Iterable[EnvoyObservation], history: Mapping[str, Collection[tuple[str, str]]]
-) -> list[VersionCount]:
-    """Return how many Envoys run which version, the most frequent first.
+) -> Counter[str]:
+    """Return how many Envoys run which version.
 
     An Envoy that holds nothing yet, or parts of several versions, counts for the empty version.
     """
-    found = Counter(version_held(one, history) for one in envoys if one.types)
+    return Counter(version_held(one, history) for one in envoys if one.types)
+
+
+def shown_counts(found: Counter[str]) -> list[VersionCount]:
+    """Return counts as a status shows them, the most frequent first."""
     ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
     return [VersionCount(version=version, envoys=number) for version, number in ordered]
 

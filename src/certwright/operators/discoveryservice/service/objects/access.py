@@ -44,8 +44,10 @@ NAMESPACE_RULES: Final = (
 """In each enabled namespace: what configurations may refer to, and the Pods of Envoys."""
 OWN_RULES: Final = (
     PolicyRule("coordination.k8s.io", "leases", (*_READ, "create", "update", "patch")),
+    PolicyRule("", "pods", _READ),
 )
-"""In the namespace of the control plane: which replica writes, and what each one reports."""
+"""In the namespace of the control plane: which replica writes, what each one reports, and which of
+them are there."""
 
 
 def access_objects(plane: DiscoveryPlane) -> list[JsonObject]:
