@@ -15,6 +15,7 @@ from certwright.apply import ObjectRef
 from certwright.apply.objectset.prune import NO_PRUNE
 from certwright.keep import Installer, KeptChanges, StatusInventory
 from certwright.keep.installer import CONFIRMED
+from certwright.keep.retry import Retries
 from certwright.kube import Key
 from certwright.kube.kinds import Deployment, Namespace, Pod, Secret, Service
 from certwright.operators.discoveryservice.service.interests import Interests
@@ -75,10 +76,9 @@ class ServiceController:
         self._installer = installer
         self._interests = interests
         self._defaults = defaults
-        self._backoff = backoff
         self._metrics = metrics
         self._evidence = WebhookEvidence()
-        self._failures: dict[Key, int] = {}
+        self._retries = Retries[Key](backoff)
         self._told: dict[Key, float] = {}
 
     async def reconcile(self, ctx: Context, key: Key) -> Outcome:
@@ -202,7 +202,7 @@ class ServiceController:
         self._interests.forget(key)
         self._metrics.forget(key.name)
         self._evidence.forget(key)
-        self._failures.pop(key, None)
+        self._retries.forget(key)
         self._told.pop(key, None)
         for other in ctx.list(DiscoveryService):
             self._installer.channel.send(other.key)
@@ -216,22 +216,26 @@ class ServiceController:
         if live is None:
             return DONE
         status = service_status(live, report, ctx.clock.now())
-        outcome = self._outcome(key, report, next(c for c in status.conditions if c.type == READY))
+        outcome = self._outcome(
+            key, now, report, next(c for c in status.conditions if c.type == READY)
+        )
         waited = now - self._told.get(key, float("-inf"))
         if status != live.status:
             if not is_urgent(live.status, status) and waited < STATUS_SECONDS:
-                return again(STATUS_SECONDS - waited)
+                return again(min(STATUS_SECONDS - waited, outcome.after or STATUS_SECONDS))
             self._told[key] = now
             for event in ready_events(live.status, status):
                 ctx.event(live, *event)
             await ctx.status(live, status)
         return outcome
 
-    def _outcome(self, key: Key, report: PlaneReport, ready: DiscoveryCondition) -> Outcome:
+    def _outcome(
+        self, key: Key, now: float, report: PlaneReport, ready: DiscoveryCondition
+    ) -> Outcome:
+        """Return when to look again."""
         if ready.status == "True":
-            self._failures.pop(key, None)
+            self._retries.forget(key)
             return again(EVIDENCE_SECONDS)
         if ready.reason == report.probe.result and report.probe != UNTRIED:
-            self._failures[key] = self._failures.get(key, 0) + 1
-            return again(self._backoff.delay(self._failures[key]))
+            return again(self._retries.failed(key, now))
         return again(RECHECK_SECONDS)

@@ -17,6 +17,7 @@ from certwright.kube.kinds import (
     Deployment,
     Event,
     MutatingWebhookConfiguration,
+    Namespace,
     Pod,
     PodDisruptionBudget,
     Role,
@@ -209,6 +210,22 @@ async def test_ready_means_that_a_pod_came_back_injected(serving: Serving) -> No
     assert "connection refused" in await serving.message("Ready")
     serving.played.answers = True
     await serving.until_ready()
+
+
+async def test_events_do_not_put_off_the_next_attempt(serving: Serving) -> None:
+    """Each event takes a pass; the delay grows by failed attempts that were due, not by passes."""
+    serving.played.answers = False
+    await serving.namespace("infra", "a")
+    await serving.declare("a")
+    while (await serving.conditions()).get("Ready") != "False/WebhookNotReached":
+        await serving.advance(1)
+    for number in range(30):
+        await serving.cluster.patch(
+            Namespace, "a", {"metadata": {"labels": {"event": str(number)}}}
+        )
+        await serving.settle()
+    serving.played.answers = True
+    await serving.until_ready(seconds=4)
 
 
 async def test_ready_waits_for_all_pods_at_first(serving: Serving) -> None:
