@@ -11,6 +11,7 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from certwright.kube.text import printable
 from certwright.xds.typeurls import rank
 from certwright.xds.wire import text_field, wrapped
 
@@ -26,7 +27,8 @@ class NodeKey(NamedTuple):
     node_id: str
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.node_id}"
+        """Return both for people; clients may name anything."""
+        return f"{self.namespace}/{printable(self.node_id)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import orjson
 import yaml
 
 from certwright.cli.options import Output
+from certwright.kube.text import printable
 
 _GAP: Final = "   "
 _NOTHING: Final = "-"
@@ -21,8 +22,11 @@ _NAMING: Final = re.compile(r'^(error during apply of object "[^"]*"|\w+ "[^"]*"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return rows under heads, the columns aligned; an empty cell is a dash."""
-    cells = [[cell or _NOTHING for cell in row] for row in (heads, *rows)]
+    """Return rows under heads, the columns aligned; an empty cell is a dash.
+
+    What is not printable is escaped: cells come from others.
+    """
+    cells = [[printable(cell) or _NOTHING for cell in row] for row in (heads, *rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(heads))]
     return "\n".join(
         _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -60,6 +64,14 @@ def documents(values: Sequence[Any], output: Output) -> str:
     if output is Output.JSON:
         return document({"apiVersion": "v1", "kind": "List", "items": list(values)}, output)
     return yaml.safe_dump_all(values, sort_keys=False, allow_unicode=True).rstrip("\n")
+
+
+def shortened(name: str, longest: int) -> str:
+    """Return a name that is cut in the middle if it is long: what names differ in is at an end."""
+    if len(name) <= longest:
+        return name
+    end = (longest - 1) // 2
+    return f"{name[: longest - 1 - end]}…{name[-end:]}"
 
 
 def one_line(text: str, longest: int = 100) -> str:

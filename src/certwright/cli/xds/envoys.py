@@ -10,11 +10,12 @@ from typing import Any, Final
 from certwright.apply.engine.blockers import human_duration
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output
-from certwright.cli.terminal.output import document, fitted, table, terminal_width
+from certwright.cli.terminal.output import document, fitted, shortened, table, terminal_width
 from certwright.client.http.errors import InvalidMaterial
 from certwright.client.http.tls import client_context, identify
 from certwright.clock import SYSTEM
 from certwright.kube import JsonObject
+from certwright.kube.text import printable
 from certwright.xds.grpc.unarycall import unary_call
 from certwright.xds.messages import ClientStatusRequest, ClientStatusResponse, decode
 from certwright.xds.services.clientstatus import CERTIFICATE, FETCH, NOT_AFTER, SERIAL, WANTED
@@ -25,6 +26,8 @@ _HEADS: Final = (
 )  # fmt: skip
 _SHORT: Final = 8
 """How many digits of a serial number a table shows, the last ones."""
+_LONGEST_NODE: Final = 40
+"""How much of a node-id a table shows, so that there is room for the rest of the line."""
 _STATES: Final = {1: "Synced", 2: "NotSent", 3: "Stale", 4: "Error"}
 _VERDICTS: Final = {1: "Requested", 3: "ACK", 4: "NACK"}
 
@@ -106,8 +109,9 @@ def envoy_table(rows: list[JsonObject], now: datetime) -> str:
         _HEADS,
         [
             (
-                one["node"], one["envoy"], one["version"], one["serial"][-_SHORT:], one["type"],
-                one["wanted"], one["held"],
+                shortened(printable(one["node"]), _LONGEST_NODE), one["envoy"],
+                shortened(printable(one["version"]), _LONGEST_NODE), one["serial"][-_SHORT:],
+                one["type"], one["wanted"], one["held"],
                 f"{one['state']} {one['verdict']}",
                 human_duration(now - datetime.fromisoformat(one["since"])), one["message"],
             )

@@ -8,10 +8,13 @@ from certwright.api.envoyconfigs import EnvoyConfig
 from certwright.cli.connection import connected
 from certwright.cli.errors import UsageError
 from certwright.cli.options import Output, Target
-from certwright.cli.terminal.output import document, fitted, table, terminal_width
+from certwright.cli.terminal.output import document, fitted, shortened, table, terminal_width
 from certwright.kube import JsonObject, NotFound
+from certwright.kube.text import printable
 
 _HEADS: Final = ("NODE", "WANTED", "SERVED", "STATE", "ENVOYS", "IN SYNC", "PROBLEM")
+_LONGEST_NODE: Final = 60
+"""How much of a node-id a table shows, so that there is room for the rest of the line."""
 
 
 async def show_status(target: Target, node: str, output: Output, *, all_namespaces: bool) -> int:
@@ -92,7 +95,8 @@ def status_table(configs: Sequence[EnvoyConfig], *, namespaces: bool) -> str:
         fine = sum(held.envoys for held in status.envoys if held.version == status.desired_version)
         place = f"{one.metadata.namespace}/{one.spec.node_id}" if namespaces else one.spec.node_id
         rows.append((
-            place, status.desired_version, status.published_version, status.cache_state or "",
-            str(running), str(fine), next(iter(problems(one)), ""),
+            shortened(printable(place), _LONGEST_NODE), status.desired_version,
+            status.published_version, status.cache_state or "", str(running),
+            str(fine), next(iter(problems(one)), ""),
         ))  # fmt: skip
     return table(_HEADS, rows)

@@ -5,7 +5,7 @@ import json
 import yaml
 
 from certwright.cli.options import Output
-from certwright.cli.terminal.output import document, documents, one_line, table
+from certwright.cli.terminal.output import document, documents, one_line, shortened, table
 
 
 def test_columns_are_as_wide_as_their_widest_cell_and_lines_end_with_their_text() -> None:
@@ -16,6 +16,15 @@ def test_columns_are_as_wide_as_their_widest_cell_and_lines_end_with_their_text(
 
 def test_a_table_without_rows_still_says_what_it_is_about() -> None:
     assert table(["NAME", "AGE"], []) == "NAME   AGE"
+
+
+def test_a_cell_cannot_steer_the_terminal() -> None:
+    assert table(["NAME"], [["a\n\x1b[2J"]]) == "NAME\na\\n\\x1b[2J"
+
+
+def test_of_a_long_name_both_ends_are_shown() -> None:
+    assert shortened("gateway", 7) == "gateway"
+    assert shortened("gateway-one", 8) == "gate…one"
 
 
 def test_documents() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from certwright.api.envoyconfigs import EnvoyConfig
 from certwright.cli.errors import UsageError
 from certwright.cli.main import app
+from certwright.cli.xds.envoys import envoy_table
 from certwright.cli.xds.schemas import find_schema, version_of
 from certwright.cli.xds.status import is_in_sync, problems, status_table, summary
 from certwright.kube import JsonObject
@@ -143,6 +145,29 @@ def test_a_line_tells_what_is_wrong() -> None:
     assert whole["envoys"] == {"a": 3}
     assert not whole["inSync"]
     assert len(whole["rejections"]) == 2
+
+
+def test_a_long_name_leaves_room_and_none_steers_the_terminal() -> None:
+    one = served()
+    one.spec.node_id = f"{'n' * 200}\x1b[2Jlast"
+    [_, row] = status_table([one], namespaces=False).splitlines()
+    assert row.split()[0].endswith("\\x1b[2Jlast")
+    assert len(row.split()[0]) == 60
+    assert summary(one)["nodeID"] == one.spec.node_id, "programs get it whole"
+
+
+def test_envoys_are_lines_whatever_they_call_themselves() -> None:
+    name = f"first{'n' * 200}\nlast"
+    row = {
+        "node": name, "envoy": "10.0.0.1:7", "version": "1.40\x1b", "serial": "0123456789", "type": "Cluster",
+        "wanted": "b", "held": "a", "state": "Stale", "verdict": "NACK", "message": "no\nnever",
+        "since": "2026-01-01T00:00:00+00:00",
+    }  # fmt: skip
+    [_, line] = envoy_table([row], datetime(2026, 1, 2, tzinfo=UTC)).splitlines()
+    assert line.split() == [
+        f"first{'n' * 15}…{'n' * 13}\\nlast", "10.0.0.1:7", "1.40\\x1b", "23456789", "Cluster", "b", "a",
+        "Stale", "NACK", "24h", "no\\nnever",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

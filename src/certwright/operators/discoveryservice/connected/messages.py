@@ -9,7 +9,9 @@ _LONGEST: Final = 100
 
 def late_envoy(envoy: EnvoyId) -> str:
     """Return the name of an Envoy; a node-id is as long as its owner likes."""
-    return f"Envoy {envoy.node}"[:_LONGEST] + f" at {envoy.host}"
+    name = f"Envoy {envoy.node}"
+    shown = name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
+    return f"{shown} at {envoy.host}"
 
 
 def other_envoys(number: int, namespace: str, pod: str) -> str:

@@ -49,6 +49,18 @@ def test_few_envoys_are_named_and_all_are_counted() -> None:
     assert made.shown == {}
 
 
+@pytest.mark.parametrize(
+    ("node", "named"),
+    [
+        ("a\nb\x1b[2J", "Envoy shop/a\\nb\\x1b[2J at 10.0.0.7"),
+        ("n" * 200, f"Envoy shop/{'n' * 88}… at 10.0.0.7"),
+    ],
+)
+def test_names_are_short_and_printable(node: str, named: str) -> None:
+    made = make_report({"shop": "1"}, late("shop", "10.0.0.7", node=node), "", "", settled=True)
+    assert made.late["shop"].names == [named]
+
+
 def test_the_largest_report_fits_into_an_annotation() -> None:
     asked = {f"{number:063}": "f" * 40 for number in range(2000)}
     envoys = [one for name in asked for one in late(name, "h" * 45, node="n" * 10_000)]
