@@ -4,6 +4,7 @@ Up to v0.7.0-alpha2 the program is the operator unless ``--discovery-service`` i
 first word says what it is.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,36 +25,63 @@ _MOVED: Final = {
         " anew, so that it is injected anew"
     ),
 }
+_COMMANDS: Final = (_OPERATES, *_SAME, *_MOVED)
 _OPERATOR_DEFAULTS: Final = {False: ":8383", True: ":8080"}
 """Where an operator serves metrics, by whether it is of the later era."""
+_DRAIN_FLAGS: Final = (
+    "--ready-file", "--check-ready-interval", "--check-drain-interval", "--start-drain-delay",
+    "--check-drain-delay", "--min-open-connections",
+)  # fmt: skip
+"""Of shutdown managers: how often marin3r looks. Ours waits until no connection is left."""
+_ADMIN: Final = "--envoy-admin-address"
+_PORT: Final = re.compile(r"https?://(?:localhost|127\.0\.0\.1|\[::1\]):(\d{1,5})/?")
+_TRUE: Final = ("1", "t", "true")
+_FALSE: Final = ("0", "f", "false")
 
 
 def our_words(words: Sequence[str]) -> list[str]:
     """Return the words of the command that does the same; `UsageError` if there is none."""
-    first, rest = (words[0], list(words[1:])) if words else ("", [])
-    if first in _MOVED:
-        raise UsageError(f"marin3r {first}: {_MOVED[first]}")
-    if first in _SAME:
-        return [first, *rest]
-    if first == _OPERATES:
+    command, rest = _command(list(words))
+    if command in _MOVED:
+        raise UsageError(f"marin3r {command}: {_MOVED[command]}")
+    if command == _OPERATES:
         return _operator(rest, later=True)
-    if first and not first.startswith("-"):
-        known = ", ".join([_OPERATES, *_SAME, *_MOVED])
-        raise UsageError(f"marin3r has no command {first!r}; it has {known}")
-    return _without_command(list(words))
+    if command == _SERVES:
+        return [command, *_with_debug(rest, ["--debug"])]
+    if command in _SAME:
+        return [command, *_drain_words(_with_debug(rest, []))]
+    if command:
+        raise UsageError(f"marin3r has no command {command!r}; it has {', '.join(_COMMANDS)}")
+    return _without_command(rest)
+
+
+def _command(words: list[str]) -> tuple[str, list[str]]:
+    """Return which command is asked for, if any, and the other words.
+
+    Flags that all commands have may come before it.
+    """
+    if words and not words[0].startswith("-"):
+        return words[0], words[1:]
+    place = next((number for number, one in enumerate(words) if one in _COMMANDS), None)
+    if place is None:
+        return "", words
+    return words[place], words[:place] + words[place + 1 :]
 
 
 def _without_command(words: list[str]) -> list[str]:
-    """Return the words for a command line of the earlier era."""
+    """Return the words for a command line of the earlier era, whose flags may have one dash."""
     serves = False
     rest = []
     for word in words:
-        name, _, value = word.partition("=")
+        long = f"-{word}" if word.startswith("-") and not word.startswith("--") else word
+        name, _, value = long.partition("=")
         if name == f"--{_SERVES}":
-            serves = value.lower() not in {"false", "f", "0"}
+            serves = value.lower() not in _FALSE
         else:
-            rest.append(word)
-    return [_SERVES, *rest] if serves else _operator(rest, later=False)
+            rest.append(long)
+    if serves:
+        return [_SERVES, *_with_debug(rest, ["--debug"])]
+    return _operator(rest, later=False)
 
 
 def _operator(words: list[str], *, later: bool) -> list[str]:
@@ -61,4 +89,36 @@ def _operator(words: list[str], *, later: bool) -> list[str]:
     metrics = any(one.startswith(("--metrics-addr", "--metrics-bind-address")) for one in words)
     if not metrics:
         made.append(f"--metrics-addr={_OPERATOR_DEFAULTS[later]}")
-    return [*made, *("--log-level=debug" if one == "--debug" else one for one in words)]
+    return [*made, *_with_debug(words, ["--log-level=debug"])]
+
+
+def _with_debug(words: list[str], ours: list[str]) -> list[str]:
+    """Return words with ours for ``--debug``, which may have a value."""
+    made: list[str] = []
+    for word in words:
+        name, sign, value = word.partition("=")
+        if name != "--debug" or (sign and value.lower() not in (*_TRUE, *_FALSE)):
+            made.append(word)
+        elif not sign or value.lower() in _TRUE:
+            made += ours
+    return made
+
+
+def _drain_words(words: list[str]) -> list[str]:
+    """Return the words for a shutdown manager."""
+    made, rest = list[str](), iter(words)
+    for word in rest:
+        name, sign, value = word.partition("=")
+        if name not in (_ADMIN, *_DRAIN_FLAGS):
+            made.append(word)
+            continue
+        value = value if sign else next(rest, "")
+        if name == _ADMIN:
+            found = _PORT.fullmatch(value)
+            if found is None:
+                raise UsageError(
+                    f"{_ADMIN} {value!r}: the Envoy of the same Pod is drained; name its port,"
+                    " such as http://localhost:9901"
+                )
+            made.append(f"--admin-port={found[1]}")
+    return made

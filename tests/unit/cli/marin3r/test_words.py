@@ -28,8 +28,30 @@ OPERATOR = ["manager", "--operators=discoveryservice"]
         (["operator", "--leader-elect"], [*OPERATOR, "--metrics-addr=:8080", "--leader-elect"]),
         (["discovery-service", "--debug"], ["discovery-service", "--debug"]),
         (["shutdown-manager", "--port", "8090"], ["shutdown-manager", "--port", "8090"]),
+        (["discovery-service", "--debug=true", *PATHS], ["discovery-service", "--debug", *PATHS]),
+        (["discovery-service", "--debug=False", *PATHS], ["discovery-service", *PATHS]),
+        (["--discovery-service", "--debug=1"], ["discovery-service", "--debug"]),
+        (
+            ["operator", "--debug=true", "--metrics-bind-address=:1"],
+            [*OPERATOR, "--log-level=debug", "--metrics-bind-address=:1"],
+        ),
+        (["operator", "--debug=false"], [*OPERATOR, "--metrics-addr=:8080"]),
+        (["operator", "--debug=maybe"], [*OPERATOR, "--metrics-addr=:8080", "--debug=maybe"]),
+        (
+            ["--debug", "--metrics-bind-address", ":1", "operator", "--leader-elect"],
+            [*OPERATOR, "--log-level=debug", "--metrics-bind-address", ":1", "--leader-elect"],
+        ),
+        (["-debug", "-discovery-service"], ["discovery-service", "--debug"]),
+        (["-metrics-addr", ":9"], [*OPERATOR, "--metrics-addr", ":9"]),
+        (
+            [
+                "shutdown-manager", "--debug", "--port=1", "--envoy-admin-address",
+                "http://localhost:9902", "--check-drain-interval=5", "--min-open-connections", "2",
+            ],
+            ["shutdown-manager", "--port=1", "--admin-port=9902"],
+        ),
     ],
-)
+)  # fmt: skip
 def test_each_command_has_one_of_ours(words: list[str], ours: list[str]) -> None:
     assert our_words(words) == ours
 
@@ -38,6 +60,11 @@ def test_each_command_has_one_of_ours(words: list[str], ours: list[str]) -> None
 def test_what_is_done_elsewhere_is_explained(command: str) -> None:
     with pytest.raises(UsageError, match=f"marin3r {command}: .*anew|delete"):
         our_words([command, "--some-flag"])
+
+
+def test_an_envoy_elsewhere_cannot_be_drained() -> None:
+    with pytest.raises(UsageError, match="http://localhost:9901"):
+        our_words(["shutdown-manager", "--envoy-admin-address=http://10.0.0.1:9901"])
 
 
 def test_an_unknown_command_is_refused() -> None:
