@@ -19,6 +19,7 @@ _ATTEMPTS = 3
 class CertificateDirectory:
     """A directory with ``tls.crt``, ``tls.key`` and perhaps ``ca.crt``, looked at every *interval*.
 
+    Both may have other names: *certificate_name*, *key_name*.
     *client_authority* is the file, in it or elsewhere, with the authorities whose client
     certificates are accepted; without it clients need none.
     """
@@ -26,6 +27,8 @@ class CertificateDirectory:
     path: Path | str
     client_authority: str = ""
     interval: timedelta = timedelta(seconds=2)
+    certificate_name: str = CERTIFICATE
+    key_name: str = KEY
 
 
 def read_directory(source: CertificateDirectory) -> TlsFiles:
@@ -37,7 +40,8 @@ def read_directory(source: CertificateDirectory) -> TlsFiles:
     for _ in range(_ATTEMPTS):
         with suppress(FileNotFoundError):
             return _read_once(source)
-    missing = [name for name in (CERTIFICATE, KEY) if not (Path(source.path) / name).exists()]
+    names = (source.certificate_name, source.key_name)
+    missing = [name for name in names if not (Path(source.path) / name).exists()]
     named = ", ".join(missing) or source.client_authority
     raise CertificateUnusable("Missing", f"{source.path} has no {named}")
 
@@ -53,8 +57,8 @@ def _read_once(source: CertificateDirectory) -> TlsFiles:
         client = _content(inside if inside.exists() else top / source.client_authority)
     authority = folder / AUTHORITY
     return TlsFiles(
-        certificate=_content(folder / CERTIFICATE),
-        key=_content(folder / KEY),
+        certificate=_content(folder / source.certificate_name),
+        key=_content(folder / source.key_name),
         authority=_content(authority) if authority.exists() else b"",
         client_authority=client,
     )

@@ -81,6 +81,63 @@ async def test_it_serves_envoys_and_reviews(
         assert await run.end(signal.SIGTERM) == 0
 
 
+async def test_the_webhook_of_the_later_era_answers(
+    start: Callable[..., Awaitable[Any]],
+    until: Callable[..., Awaitable[Any]],
+    tmp_path: Path,
+    ports: tuple[int, int, int],
+) -> None:
+    """Its Deployment runs on with its arguments; without answers, no labelled Pod would start."""
+    ca, (_, webhook, probes) = Ca(now=SYSTEM.now()), ports
+    files = as_files(ca.serving())
+    (tmp_path / "certificates").mkdir()
+    (tmp_path / "certificates" / "apiserver.crt").write_bytes(files["tls.crt"])
+    (tmp_path / "certificates" / "apiserver.key").write_bytes(files["tls.key"])
+    (tmp_path / "envoy.pb").write_bytes(small_descriptors().SerializeToString())
+    api = ApiServer()
+    async with api.serve() as endpoint:
+        endpoint.write_kubeconfig(tmp_path / "kubeconfig")
+        run = await start(
+            "marin3r", "webhook", "--tls-dir=certificates", f"--webhook-port={webhook}",
+            "--metrics-bind-address=:0", f"--health-probe-bind-address=127.0.0.1:{probes}",
+            "--schema=envoy.pb", "--kubeconfig=kubeconfig",
+        )  # fmt: skip
+        connector = aiohttp.TCPConnector(ssl=trusting(ca.pem))
+        async with aiohttp.ClientSession(connector=connector) as session:
+
+            async def is_ready() -> bool:
+                try:
+                    async with session.get(f"http://127.0.0.1:{probes}/readyz") as answer:
+                        return answer.status == 200
+                except aiohttp.ClientConnectionError:
+                    return False
+
+            async def review(path: str, obj: JsonObject) -> JsonObject:
+                headers = {"Content-Type": "application/json"}
+                url = f"https://localhost:{webhook}{path}"
+                async with session.post(url, data=admission_body(obj), headers=headers) as answer:
+                    response: JsonObject = (await answer.json())["response"]
+                return response
+
+            await until(is_ready)
+            admitted = await review("/pod-v1-mutate", POD)
+            assert admitted["allowed"]
+            assert "patch" not in admitted
+            config: JsonObject = {
+                "apiVersion": "marin3r.3scale.net/v1alpha1",
+                "kind": "EnvoyConfig",
+                "metadata": {"name": "gateway"},
+                "spec": {
+                    "nodeID": "gateway",
+                    "resources": [{"type": "cluster", "value": {"nme": "a"}}],
+                },
+            }
+            refused = await review("/validate-marin3r-3scale-net-v1alpha1-envoyconfig", config)
+            assert not refused["allowed"]
+            assert "nme" in refused["status"]["message"]
+        assert await run.end(signal.SIGTERM) == 0
+
+
 def test_a_missing_schema_is_named(
     cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

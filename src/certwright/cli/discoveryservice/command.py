@@ -92,3 +92,62 @@ def discovery_service(
             context=context,
         )
     )
+
+
+@commands.command(
+    "discovery-webhook",
+    short_help="Answer reviews in place of marin3r's webhook.",
+    epilog=examples("certwright discovery-webhook --tls-dir ./certificates --schema envoy.pb"),
+    hidden=True,
+)
+def discovery_webhook(
+    tls_dir: Annotated[
+        Path, typer.Option(metavar="DIR", help="Folder with certificate and key.")
+    ] = Path("/apiserver.local.config/certificates"),
+    tls_cert_name: Annotated[
+        str, typer.Option(metavar="FILE", help="Of the certificate in it.")
+    ] = "apiserver.crt",
+    tls_key_name: Annotated[
+        str, typer.Option(metavar="FILE", help="Of the key in it.")
+    ] = "apiserver.key",
+    webhook_port: Annotated[
+        int, typer.Option(metavar="PORT", help="Where reviews are answered.")
+    ] = 8443,
+    metrics_address: Annotated[
+        str, typer.Option("--metrics-bind-address", metavar="ADDRESS", help="Metrics.")
+    ] = ":8080",
+    probe_address: Annotated[
+        str, typer.Option("--health-probe-bind-address", metavar="ADDRESS", help="Probes.")
+    ] = ":8081",
+    schema: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Messages of Envoy: see xds schema. Default: CERTWRIGHT_XDS_SCHEMA, or an Envoy.",
+        ),
+    ] = None,
+    debug: Annotated[bool, typer.Option("--debug", help="Log more.")] = False,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Check EnvoyConfigs and let Pods pass until a signal ends it.
+
+    Flags are those of the webhook of marin3r's later era. Pods are injected by the webhook of their
+    DiscoveryService.
+    """
+    from certwright.cli.discoveryservice.process import WebhookSettings, run_later_webhook
+    from certwright.tls.directory import CertificateDirectory
+
+    run_later_webhook(
+        WebhookSettings(
+            certificates=CertificateDirectory(
+                tls_dir, certificate_name=tls_cert_name, key_name=tls_key_name
+            ),
+            port=webhook_port,
+            addresses=(metrics_address, probe_address),
+            schema=schema,
+            debug=debug,
+            kubeconfig=kubeconfig,
+            context=context,
+        )
+    )

@@ -19,6 +19,7 @@ from certwright.operators.discoveryservice.injection.annotations import (
     ENVOY_IMAGE,
     SidecarDefaults,
 )
+from certwright.operators.discoveryservice.laterwebhook import later_webhook_operator
 from certwright.operators.discoveryservice.pod import PodSettings, pod_operators
 from certwright.runtime import (
     Declared,
@@ -31,6 +32,7 @@ from certwright.runtime import (
     on_signals,
 )
 from certwright.runtime.serve.probes import Probes
+from certwright.tls.directory import CertificateDirectory
 
 ALL: Final = ""
 """All interfaces, of IPv4 and IPv6: a listener on ``::`` would not accept IPv4."""
@@ -82,6 +84,31 @@ def run_discovery_service(settings: ProcessSettings) -> None:
     run_to_end(_run(config, operators, election, [one for one in addresses if one.port]))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSettings:
+    """What the command line of a webhook of marin3r's later era asks for."""
+
+    certificates: CertificateDirectory
+    port: int = 8443
+    addresses: tuple[str, ...] = ()
+    schema: Path | None = None
+    debug: bool = False
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+
+def run_later_webhook(settings: WebhookSettings) -> None:
+    """Run until a signal ends it; mistakes raise `UsageError` before anything starts."""
+    schema = find_schema(settings.schema, None)
+    addresses = [listen_address(text) for text in settings.addresses]
+    config = load_config(settings.kubeconfig, settings.context)
+    configure_logs(level="debug" if settings.debug else "info")
+    operator = later_webhook_operator(
+        schema, settings.certificates, ListenAddress(settings.port, ALL)
+    )
+    run_to_end(_run(config, [operator], None, [one for one in addresses if one.port]))
+
+
 def pod_settings(
     settings: ProcessSettings, namespace: str, environment: Mapping[str, str]
 ) -> PodSettings:
@@ -109,7 +136,7 @@ def listen_address(text: str) -> ListenAddress:
 async def _run(
     config: Config,
     operators: Sequence[Declared],
-    election: LeaderElection,
+    election: LeaderElection | None,
     addresses: list[ListenAddress],
 ) -> None:
     metrics = Metrics(urlsplit(config.server).netloc)
@@ -118,7 +145,7 @@ async def _run(
         for address in addresses:
             manager.add(_Probed(manager, address))
         manager.add(MemoryTrimmer(manager))
-        _log.info("starting", server=config.server, namespace=election.namespace)
+        _log.info("starting", server=config.server)
         with on_signals(manager.stop, manager.dump, None):
             await manager.run()
 

@@ -16,16 +16,13 @@ _OPERATES: Final = "operator"
 _SAME: Final = (_SERVES, "shutdown-manager")
 """Commands that are called the same here."""
 _MOVED: Final = {
-    "webhook": (
-        "reviews are answered by the pods of each DiscoveryService; delete this Deployment, its"
-        " Service and its MutatingWebhookConfiguration"
-    ),
     "init-manager": (
         "sidecars have no init container here, their files are in ConfigMaps; create the Pod"
         " anew, so that it is injected anew"
     ),
 }
-_COMMANDS: Final = (_OPERATES, *_SAME, *_MOVED)
+_REVIEWS: Final = "webhook"
+_COMMANDS: Final = (_OPERATES, *_SAME, _REVIEWS, *_MOVED)
 _OPERATOR_DEFAULTS: Final = {False: ":8383", True: ":8080"}
 """Where an operator serves metrics, by whether it is of the later era."""
 _DRAIN_FLAGS: Final = (
@@ -46,6 +43,8 @@ def our_words(words: Sequence[str]) -> list[str]:
         raise UsageError(f"marin3r {command}: {_MOVED[command]}")
     if command == _OPERATES:
         return _operator(rest, later=True)
+    if command == _REVIEWS:
+        return ["discovery-webhook", *_with_debug(rest, ["--debug"])]
     if command == _SERVES:
         return [command, *_with_debug(rest, ["--debug"])]
     if command in _SAME:

@@ -41,12 +41,12 @@ def review_config(schema: MessageSchema, review: AdmissionReview) -> Decision:
     return Allow()
 
 
-def config_webhook(schema: Callable[[], MessageSchema]) -> AdmissionHandler:
-    """Return the webhook that reviews EnvoyConfigs."""
+def config_webhook(schema: Callable[[], MessageSchema], path: str = "") -> AdmissionHandler:
+    """Return the webhook that reviews EnvoyConfigs, under its own path or another."""
 
     async def review(request: AdmissionReview) -> Decision:
         if request.operation == "DELETE":
             return Allow()
         return await asyncio.to_thread(review_config, schema(), request)
 
-    return AdmissionHandler(NAME, review, [intercept(EnvoyConfig, "CREATE", "UPDATE")])
+    return AdmissionHandler(NAME, review, [intercept(EnvoyConfig, "CREATE", "UPDATE")], path=path)
