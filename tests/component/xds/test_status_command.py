@@ -35,7 +35,7 @@ async def test_each_envoy_and_type_is_a_row(
     async with served.running(), served.client() as client:
         asked = AskedServer(f"127.0.0.1:{served.server.port}", "localhost", shop)
         assert await ask(asked, "") == []
-        assert await show_envoys(asked, "", Output.JSON) == 0
+        assert await show_envoys([asked], "", Output.JSON) == 0
         call = client.call(ADS)
         client.send(call, request(CLUSTER, "gateway"))
         response = await client.response(call)
@@ -55,8 +55,11 @@ async def test_each_envoy_and_type_is_a_row(
         await until(lambda: served.server.connections.observe()[0].types[0].rejected)
         [row] = await ask(asked, "gateway")
         assert (row["wanted"], row["held"], row["rejected"]) == ("v2", "v1", "v2")
-        assert await show_envoys(asked, "", Output.TABLE) == 1
+        replicas = [asked, AskedServer(asked.address, "localhost", shop)]
+        capsys.readouterr()
+        assert await show_envoys(replicas, "", Output.TABLE) == 1
         text = capsys.readouterr().out
+        assert len(text.splitlines()) == 3, "of each that was asked"
         assert "Error NACK" in text
         assert "cluster x: no" in text
         stranger = AskedServer(asked.address, "localhost", other)

@@ -63,13 +63,13 @@ def status(
     namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
     server: Annotated[
-        str,
+        list[str] | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Ask this discovery server what each of its Envoys holds.",
+            help="Ask this discovery server what each of its Envoys holds. Once per replica.",
             show_default=False,
         ),
-    ] = "",
+    ] = None,
     certificates: Annotated[
         Path,
         typer.Option(
@@ -91,8 +91,8 @@ def status(
     """List for each node-id the version that is wanted, served and held, and what was rejected.
 
     With --server, list for each Envoy and type of resources what it holds, whether it accepted or
-    rejected what it was sent last, since when, and its words. The server shows the Envoys of the
-    namespace that the certificate is for, as far as they are connected to it.
+    rejected what it was sent last, since when, and its words. A server shows the Envoys of the
+    namespace that the certificate is for, as far as they are connected to it: name all replicas.
 
     Exit code 0: all Envoys run the version that is wanted; 1: one does not, or it is not served.
     """
@@ -104,7 +104,7 @@ def status(
         require_library()
         from certwright.cli.xds.envoys import AskedServer, show_envoys
 
-        asked = AskedServer(server, server_name, certificates)
+        asked = [AskedServer(one, server_name, certificates) for one in server]
         run_once(show_envoys(asked, node or "", output))
     target = Target(kubeconfig, context, namespace)
     run_once(show_status(target, node or "", output, all_namespaces=all_namespaces))

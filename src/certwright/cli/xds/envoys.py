@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -44,9 +45,9 @@ class AskedServer:
     """A folder with the ``tls.crt``, ``tls.key`` and ``ca.crt`` of a namespace's Envoys."""
 
 
-async def show_envoys(server: AskedServer, node: str, output: Output) -> int:
+async def show_envoys(servers: Sequence[AskedServer], node: str, output: Output) -> int:
     """Print what each Envoy of a namespace holds; return 1 if one does not hold what it shall."""
-    rows = await ask(server, node)
+    rows = [row for one in servers for row in await ask(one, node)]
     if output is not Output.TABLE:
         print(document(rows, output))
     else:
