@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from certwright.api.discoveryservices import DiscoveryServiceCertificate
-from certwright.kube.kinds import ConfigMap, MutatingWebhookConfiguration, Secret
+from certwright.kube.kinds import Secret
 from certwright.operators.discoveryservice.certificates.contents import SECRET_TYPE
 from certwright.operators.discoveryservice.certificates.controller import (
     BY_SERVICE,
@@ -22,7 +22,10 @@ from certwright.operators.discoveryservice.certificates.controller import (
 from certwright.operators.discoveryservice.certificates.leaf import BY_SECRET
 from certwright.operators.discoveryservice.certificates.metrics import IssuanceMetrics
 from certwright.operators.discoveryservice.certificates.rotation.authority import BY_ISSUER
-from certwright.operators.discoveryservice.certificates.rotation.places import SERVICE_LABELS
+from certwright.operators.discoveryservice.certificates.rotation.places import (
+    BUNDLE_KINDS,
+    SERVICE_LABELS,
+)
 from certwright.operators.discoveryservice.certificates.shared import (
     CertificateOperatorSettings,
     PassTools,
@@ -35,9 +38,7 @@ _CERTIFICATES: Final = select(
     indexes={BY_ISSUER: issuer_index, BY_SECRET: secret_index, BY_SERVICE: service_index},
 )
 _SECRETS: Final = select(Secret, fields=f"type={SECRET_TYPE}")
-_BUNDLES: Final = tuple(
-    select(kind, labels=SERVICE_LABELS) for kind in (ConfigMap, MutatingWebhookConfiguration)
-)
+_BUNDLES: Final = tuple(select(kind, labels=SERVICE_LABELS) for kind in BUNDLE_KINDS)
 
 
 def certificate_operator(settings: CertificateOperatorSettings) -> Operator:

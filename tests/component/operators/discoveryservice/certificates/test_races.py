@@ -1,6 +1,7 @@
 """Crashes, stale views and refusals: no certificate is issued twice, and none is forgotten."""
 
 import asyncio
+from base64 import b64decode
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, cast
 
@@ -8,6 +9,7 @@ import pytest
 from tests.component.operators.discoveryservice.certificates.conftest import (
     CA,
     CLIENT,
+    LABELS,
     P256,
     SERVER,
     Certifying,
@@ -15,6 +17,7 @@ from tests.component.operators.discoveryservice.certificates.conftest import (
 from tests.support.rotation import SecretHistory
 
 from certwright.kube import Key
+from certwright.kube.kinds import ConfigMap
 from certwright.operators.discoveryservice.certificates.operator import certificate_operator
 from certwright.operators.discoveryservice.certificates.shared import CertificateOperatorSettings
 from certwright.testkit import (
@@ -88,14 +91,19 @@ class Past:
         self._then = (await self.certifying.secret(CA))["metadata"]["resourceVersion"]
         await self.certifying.request_renewal(CA)
 
-    async def show(self) -> None:
+    def remember(self) -> None:
+        """Show this moment later, and not that of the beginning."""
+        self._then = self._interference.revisions[-1]
+
+    async def show(self, minutes: float = 1) -> None:
         """Start the operator anew; for a while it sees of all Secrets only the authority's."""
         seen = self._interference.revisions
-        self._interference.go_back(len(seen) - seen.index(self._then), hold_seconds=60)
+        behind = len(seen) - seen.index(self._then)
+        self._interference.go_back(behind, hold_seconds=60 * minutes)
         await self.certifying.cluster.stop()
         async with asyncio.TaskGroup() as group:
             group.create_task(self.certifying.settle())
-            await asyncio.sleep(30)
+            await asyncio.sleep(30 * minutes)
 
 
 @pytest.fixture
@@ -120,3 +128,27 @@ async def test_an_authority_does_not_go_on_before_its_certificates_are_seen(
         assert await certifying.anchors(name) == trusted
     await certifying.until("Stable")
     assert await certifying.anchors(CA) == {(await certifying.pair(CA)).fingerprint}
+
+
+@pytest.mark.scenario("DS-22")
+async def test_an_authority_does_not_go_on_before_all_bundles_are_seen(past: Past) -> None:
+    """A ConfigMap that names the last authority alone was written while the operator was away."""
+    certifying = past.certifying
+    await past.begin()
+    old = await certifying.secret(CA)
+    await certifying.until("Distributed")
+    signer = (await certifying.pair(CA)).serial
+    past.remember()
+    await certifying.cluster.create(
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": "marin3r-ca-bundle-x", "labels": LABELS},
+            "data": {"ca.crt": b64decode(old["data"]["ca.crt"]).decode()},
+        }
+    )
+    await past.show(minutes=24)
+    assert (await certifying.pair(CA)).serial == signer
+    bundle = b64decode((await certifying.secret(CA))["data"]["ca.crt"]).decode()
+    await certifying.cluster.patch(ConfigMap, "marin3r-ca-bundle-x", {"data": {"ca.crt": bundle}})
+    await certifying.until("Activated")

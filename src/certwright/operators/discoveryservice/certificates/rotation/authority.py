@@ -14,7 +14,7 @@ from certwright.api.discoverydefaults import PROPAGATION
 from certwright.api.discoveryservices import DiscoveryService, DiscoveryServiceCertificate
 from certwright.kube import AlreadyExists, Conflict, JsonObject, Key, key_of
 from certwright.kube.durations import parse_duration
-from certwright.kube.kinds import ConfigMap, MutatingWebhookConfiguration, Secret
+from certwright.kube.kinds import Secret
 from certwright.operators.discoveryservice.certificates import messages
 from certwright.operators.discoveryservice.certificates.contents import (
     ISSUED,
@@ -32,11 +32,14 @@ from certwright.operators.discoveryservice.certificates.decision import IssueCau
 from certwright.operators.discoveryservice.certificates.profile import UnfitCertificate, difference
 from certwright.operators.discoveryservice.certificates.rotation.observer import Users
 from certwright.operators.discoveryservice.certificates.rotation.places import (
+    BUNDLE_KINDS,
     INSTANCE,
+    SERVICE_LABELS,
+    BundlePlace,
     Leaf,
     PlaceAges,
     PlaceView,
-    bundle_place,
+    bundle_places,
     leaves_of,
 )
 from certwright.operators.discoveryservice.certificates.rotation.succession import (
@@ -186,10 +189,12 @@ class AuthorityPass:
             users = observer.observe(ctx, Key(key.namespace, service))
         places = PlaceView(key, view.contents.bundle, self._ages, ctx.clock.monotonic(), users)
         found = [places.leaf_place(leaf) for leaf in view.leaves]
-        for kind in (ConfigMap, MutatingWebhookConfiguration):
-            labelled = ctx.list(kind, labels=f"{INSTANCE}={service}") if service else ()
-            found += [places.bundle_place(one) for one in map(bundle_place, labelled) if one]
-        return found
+        return found + [places.bundle_place(one) for one in self._bundles(ctx, service)]
+
+    def _bundles(self, ctx: Context, service: str) -> list[BundlePlace]:
+        """Return the places besides Secrets that name the authorities of a DiscoveryService."""
+        kinds, labels = BUNDLE_KINDS if service else (), f"{INSTANCE}={service}"
+        return bundle_places(one for kind in kinds for one in ctx.list(kind, labels=labels))
 
     def _is_observed(self, view: AuthorityView) -> bool:
         """Return whether it can be known who uses the certificates of an authority."""
@@ -279,7 +284,7 @@ class AuthorityPass:
             self._tools.tell_issued(ctx, view.obj, view.wanted, new, cause)
 
     async def _confirm(self, ctx: Context, view: AuthorityView) -> None:
-        """Ask the server whether all certificates are as they were seen; `Conflict` if not.
+        """Ask the server whether all places are as they were seen; `Conflict` if not.
 
         After this step, who holds what a place held before may be cut off.
         """
@@ -291,6 +296,14 @@ class AuthorityPass:
         live = leaves_of(view.wanted.secret, found, secrets.get)
         if _versions(live) != _versions(view.leaves):
             raise Conflict(f"certificates of {view.wanted.key} changed; not all is seen yet")
+        if not (service := controller_name(view.obj, DiscoveryService.resource.kind)):
+            return
+        bundles: list[BundlePlace] = []
+        for kind in BUNDLE_KINDS:
+            labels = f"{SERVICE_LABELS},{INSTANCE}={service}"  # as they are watched
+            bundles += bundle_places((await ctx.client.list(kind, labels=labels)).items)
+        if set(bundles) != set(self._bundles(ctx, service)):
+            raise Conflict(f"places that trust {view.wanted.key} changed; not all is seen yet")
 
     # Telling
 

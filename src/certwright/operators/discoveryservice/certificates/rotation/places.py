@@ -10,6 +10,7 @@ from typing import Final
 
 from certwright import pki
 from certwright.kube import JsonObject, Key, key_of
+from certwright.kube.kinds import ConfigMap, MutatingWebhookConfiguration
 from certwright.operators.discoveryservice.certificates.contents import (
     BUNDLE,
     HeldContents,
@@ -30,6 +31,8 @@ SERVICE_LABELS: Final = (
     "app.kubernetes.io/managed-by=marin3r-operator,app.kubernetes.io/component=discovery-service"
 )
 """Which objects belong to a DiscoveryService."""
+BUNDLE_KINDS: Final = (ConfigMap, MutatingWebhookConfiguration)
+"""Kinds of objects besides Secrets that name authorities."""
 _OTHER: Final = "another authority"
 
 
@@ -86,6 +89,11 @@ def bundle_place(obj: JsonObject) -> BundlePlace | None:
         for one in obj.get("webhooks") or ()
     ]
     return BundlePlace(name, reduce(frozenset.__and__, bundles)) if bundles else None
+
+
+def bundle_places(objects: Iterable[JsonObject]) -> list[BundlePlace]:
+    """Return those of some objects that name authorities."""
+    return [place for one in objects if (place := bundle_place(one)) is not None]
 
 
 @dataclass(slots=True)
