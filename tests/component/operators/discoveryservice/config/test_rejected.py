@@ -7,6 +7,7 @@ from tests.component.operators.discoveryservice.config.conftest import Serving, 
 from tests.support.envoy.resources import cluster, routes
 
 from certwright.kube import JsonObject
+from certwright.kube.kinds import Pod
 from certwright.xds.typeurls import CLUSTER
 
 BROKEN = [
@@ -92,6 +93,35 @@ async def test_a_version_that_envoys_reject_is_rolled_back(serving: Serving) -> 
     other = await serving.config("other")
     assert other.status.cache_state == "InSync"
     assert not other.status.rejections
+
+
+async def test_a_rejection_names_the_pod_of_its_envoy(serving: Serving) -> None:
+    for name, address in (("web", "10.0.0.1"), ("one", "10.0.0.2"), ("two", "10.0.0.2")):
+        await serving.cluster.create(
+            {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "metadata": {"name": name},
+                "spec": {"containers": [{"name": "app", "image": "app:1"}]},
+            }
+        )
+        status = {"phase": "Running", "podIP": address, "podIPs": [{"ip": address}]}
+        await serving.cluster.patch(Pod, name, {"status": status}, subresource="status")
+    await serving.create(resources=clusters(cluster("good")))
+    await serving.settle()
+    for address in ("10.0.0.1:7", "10.0.0.2:7", "10.0.0.3:7"):
+        serving.envoy(address, verdict=refusing("bad"))  # type: ignore[arg-type]
+    await serving.change(resources=clusters(cluster("bad")))
+    await serving.settle()
+    await asyncio.sleep(30)
+    await serving.settle()
+    config = await serving.config()
+    assert {one.envoy for one in config.status.rejections} == {
+        "web (10.0.0.1:7)",
+        "10.0.0.2:7",  # of two, which share the address of their node
+        "10.0.0.3:7",
+    }
+    assert "web (10.0.0.1:7) rejected Cluster" in (await serving.conditions())["CacheOutOfSync"][2]
 
 
 async def test_a_version_that_one_envoy_accepts_is_kept(serving: Serving) -> None:

@@ -5,11 +5,13 @@ from collections.abc import Callable
 from typing import Final
 
 import structlog
+from msgspec.structs import replace
 
 from certwright.api.envoyconfigs import EnvoyConfigRevision, ReplicaReport
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
 from certwright.kube import ApiError, Key
+from certwright.operators.discoveryservice.config.envoys.podnames import with_pods
 from certwright.operators.discoveryservice.config.envoys.taint import due_report, local_report
 from certwright.operators.discoveryservice.config.publisher import Publisher
 from certwright.xds.observations import Connections
@@ -89,6 +91,8 @@ class Reporter:
         due = due_report(mine, written, others)
         if due is None:
             return
+        rejections = await with_pods(self._client, node.namespace, due.rejections)
+        due = replace(due, rejections=rejections)
         await self._write(revision, due)
         self._written[revision.metadata.uid] = due
         while len(self._written) > _REMEMBERED:
