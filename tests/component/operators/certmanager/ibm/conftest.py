@@ -11,7 +11,7 @@
 Time is virtual.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -104,10 +104,11 @@ class _Host:
     clock: Any
     metrics: Any
     rng: Any
+    leads: Callable[[], bool]
 
     @classmethod
     def of(cls, host: OperatorHost) -> "_Host":
-        return cls(host.client, host.clock, host.metrics, host.rng)
+        return cls(host.client, host.clock, host.metrics, host.rng, host.leads)
 
 
 class Ibm:
