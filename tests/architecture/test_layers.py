@@ -76,6 +76,7 @@ THIRD_PARTY = {
         "certwright.issuers.acme.issuer",
         "certwright.operators.discoveryservice.config.publisher",
         "certwright.operators.discoveryservice.config.envoys.older",
+        "certwright.operators.discoveryservice.config.envoys.replicacounts",
         "certwright.operators.discoveryservice.config.envoys.reporter",
         "certwright.operators.discoveryservice.connected.reporter",
         "certwright.runtime.",

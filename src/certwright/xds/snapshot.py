@@ -11,7 +11,6 @@ from hashlib import sha256
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from certwright.kube.text import printable
 from certwright.xds.typeurls import rank
 from certwright.xds.wire import text_field, wrapped
 
@@ -27,8 +26,9 @@ class NodeKey(NamedTuple):
     node_id: str
 
     def __str__(self) -> str:
-        """Return both for people; clients may name anything."""
-        return f"{self.namespace}/{printable(self.node_id)}"
+        """Return both for people; clients may name anything, also what steers a terminal."""
+        shown = self.node_id if self.node_id.isprintable() else repr(self.node_id)[1:-1]
+        return f"{self.namespace}/{shown}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,11 +135,11 @@ def discovery_webhook(
     Flags are those of the webhook of marin3r's later era. Pods are injected by the webhook of their
     DiscoveryService.
     """
-    from certwright.cli.discoveryservice.process import WebhookSettings, run_later_webhook
+    from certwright.cli.discoveryservice.process import LaterWebhookSettings, run_later_webhook
     from certwright.tls.directory import CertificateDirectory
 
     run_later_webhook(
-        WebhookSettings(
+        LaterWebhookSettings(
             certificates=CertificateDirectory(
                 tls_dir, certificate_name=tls_cert_name, key_name=tls_key_name
             ),

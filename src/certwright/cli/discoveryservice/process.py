@@ -85,7 +85,7 @@ def run_discovery_service(settings: ProcessSettings) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookSettings:
+class LaterWebhookSettings:
     """What the command line of a webhook of marin3r's later era asks for."""
 
     certificates: CertificateDirectory
@@ -97,7 +97,7 @@ class WebhookSettings:
     context: str | None = None
 
 
-def run_later_webhook(settings: WebhookSettings) -> None:
+def run_later_webhook(settings: LaterWebhookSettings) -> None:
     """Run until a signal ends it; mistakes raise `UsageError` before anything starts."""
     schema = find_schema(settings.schema, None)
     addresses = [listen_address(text) for text in settings.addresses]
