@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from operator import attrgetter
 from typing import NamedTuple, Protocol
 
 from certwright.xds.protocol.observation import TypeObservation
@@ -77,7 +78,7 @@ class Connections:
             for stream in self._streams.get(node, ())
             if (seen := stream.observe()) is not None
         ]
-        return sorted(found, key=lambda one: (one.node, one.since, one.peer))
+        return sorted(found, key=attrgetter("node", "since", "peer"))
 
     def nodes(self) -> list[NodeKey]:
         """Return the nodes of all Envoys."""

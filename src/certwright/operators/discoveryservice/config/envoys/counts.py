@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from certwright.api.envoyconfigs import EnvoyConfigRevision, Rejection, VersionCount
-from certwright.operators.discoveryservice.config.envoys.taint import version_held
+from certwright.operators.discoveryservice.config.envoys.taint import held_pairs, version_held
 from certwright.xds.observations import EnvoyObservation
 
 LAST: Final = 10
@@ -26,7 +26,10 @@ def version_counts(
 
     An Envoy that holds nothing yet, or parts of several versions, counts for the empty version.
     """
-    return Counter(version_held(one, history) for one in envoys if one.types)
+    found: Counter[str] = Counter()
+    for held, number in Counter(held_pairs(one) for one in envoys if one.types).items():
+        found[version_held(held, history)] += number  # thousands of Envoys hold the same
+    return found
 
 
 def shown_counts(found: Counter[str]) -> list[VersionCount]:

@@ -46,7 +46,9 @@ def rejections(
         )
         for envoy in envoys
         for one in envoy.types
-        if _is_rejected(one, served)
+        if one.state is SyncState.REJECTED
+        and one.rejected
+        and one.rejected == served.get(one.type_url)
     ]
 
 
@@ -70,21 +72,36 @@ def local_report(
     Of what is *served*, rejections of types that the revision alone decides about (*written*) speak
     against it; those of others are shown.
     """
-    against: list[EnvoyObservation] = []
-    others: list[EnvoyObservation] = []
+    accepted = pending = against = False
     for envoy in envoys:
-        if any(_is_rejected(one, written) for one in envoy.types):
-            against.append(envoy)
-        elif envoy.types:
-            others.append(envoy)
-    taken = [one for one in others if all(_is_taken(kind, written) for kind in one.types)]
+        opinion = _opinion(envoy, written)
+        accepted |= opinion is SyncState.ACKNOWLEDGED
+        pending |= opinion is SyncState.SENT
+        against |= opinion is SyncState.REJECTED
     return ReplicaReport(
-        accepted=bool(taken),
-        pending=len(taken) < len(others),
-        against=bool(against),
+        accepted=accepted,
+        pending=pending,
+        against=against,
         rejections=rejections(envoys, served, version)[:SHOWN],
         at=now.replace(microsecond=0),
     )
+
+
+def _opinion(envoy: EnvoyObservation, written: Mapping[str, str]) -> SyncState:
+    """Return what an Envoy thinks of all that is written; that it waits if it asks for nothing.
+
+    Thousands are asked again and again, so this is one loop that calls nothing.
+    """
+    opinion = SyncState.ACKNOWLEDGED if envoy.types else SyncState.WAITING
+    for one in envoy.types:
+        wanted = written.get(one.type_url)
+        if not wanted:
+            continue
+        if one.state is SyncState.REJECTED and one.rejected == wanted:
+            return SyncState.REJECTED
+        if one.state is not SyncState.ACKNOWLEDGED or one.held != wanted:
+            opinion = SyncState.SENT
+    return opinion
 
 
 def due_report(
@@ -117,25 +134,22 @@ def seconds_to_taint(reports: Mapping[str, ReplicaReport], now: datetime) -> flo
     return max((max(due, default=now) - now).total_seconds(), 0.0)
 
 
-def version_held(
-    envoy: EnvoyObservation, history: Mapping[str, Collection[tuple[str, str]]]
-) -> str:
-    """Return the version whose resources an Envoy holds; empty if they are of none, or of several.
+HeldPairs = frozenset[tuple[str, str]]
+"""Types of which resources are held, each with its version."""
+
+
+def held_pairs(envoy: EnvoyObservation) -> HeldPairs:
+    """Return what an Envoy holds."""
+    held = [(one.type_url, one.held) for one in envoy.types if one.held and one.resources]
+    return frozenset(held)
+
+
+def version_held(held: HeldPairs, history: Mapping[str, Collection[tuple[str, str]]]) -> str:
+    """Return the version whose resources are held; empty if they are of none, or of several.
 
     *history* has, by version, what was served for it: pairs of type and the type's version.
     """
-    held = {(one.type_url, one.held) for one in envoy.types if one.held and one.resources}
     if not held:
         return ""
     fitting = [version for version, served in history.items() if held <= set(served)]
     return fitting[-1] if fitting else ""
-
-
-def _is_rejected(one: TypeObservation, served: Mapping[str, str]) -> bool:
-    wanted = served.get(one.type_url, "")
-    return one.state is SyncState.REJECTED and bool(wanted) and one.rejected == wanted
-
-
-def _is_taken(one: TypeObservation, written: Mapping[str, str]) -> bool:
-    wanted = written.get(one.type_url, "")
-    return not wanted or (one.state is SyncState.ACKNOWLEDGED and one.held == wanted)
