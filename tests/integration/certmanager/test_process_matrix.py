@@ -40,7 +40,13 @@ NAME = "in-use"
 KEY = Key("default", NAME)
 WRITE_SECONDS = 0.25
 STEP_SECONDS = 120.0
-CUT_OFF = (": EOF", ": broken pipe", ": connection reset by peer")
+CUT_OFF = (
+    ": EOF",
+    ": broken pipe",
+    ": connection reset by peer",
+    ": use of closed network connection",
+    ": server closed idle connection",
+)
 """How the API server says that a connection ended under its request."""
 
 
