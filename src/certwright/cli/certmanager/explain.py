@@ -74,7 +74,7 @@ def _summary(obj: JsonObject, status: JsonObject, now: datetime) -> str:
 
 def _versions(obj: JsonObject, status: JsonObject) -> Iterator[str]:
     asked = (obj.get("spec") or {}).get("version")
-    wanted = status.get("version") or asked or ""
+    wanted = asked or status.get("version") or ""
     default = "" if asked or not wanted else " (the operator's default)"
     yield f"  wanted:     {wanted or 'not known yet'}{default}"
     yield f"  installed:  {status.get('installedVersion') or 'nothing yet'}"

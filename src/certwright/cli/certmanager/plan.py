@@ -1,10 +1,15 @@
 """``certwright cert-manager plan``: what would change, before anything does."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
+from typing import Final
 
+from certwright.api.certmanagerdeployments import GROUP
+from certwright.apply import ChangeSet
+from certwright.apply.diff import FieldChange
 from certwright.cli.apply.results import code_of_diff, differences, results_document
 from certwright.cli.certmanager.inputs import published, read_either, source_of
 from certwright.cli.connection import connected
@@ -15,6 +20,8 @@ from certwright.cli.terminal.progress import ProgressLine
 from certwright.operators.certmanager.ibm.messages import pull_secret
 from certwright.operators.certmanager.preview import InstallPreview, restarted
 from certwright.operators.certmanager.redhat.messages import listed, obstacle_text
+
+_DIGEST: Final = f'metadata.annotations["{GROUP}/digest"]'
 
 
 async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
@@ -30,7 +37,7 @@ async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
     problems, notes = list(problem_lines(found)), list(note_lines(found))
     if output is Output.TABLE:
         print(headline(found))
-        print(differences(found.changes, output), flush=True)
+        print(differences(without_digests(found.changes), output), flush=True)
     else:
         whole = results_document(found.changes, problems, dry_run=True)
         print(document({**whole, "headline": headline(found), "notes": notes}, output), flush=True)
@@ -39,6 +46,18 @@ async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 2 if problems else code_of_diff(found.changes)
+
+
+def without_digests(changes: ChangeSet) -> ChangeSet:
+    """Return changes for people: that the digest of each object differs follows from the rest."""
+    return ChangeSet.of(
+        replace(one, diff=replace(one.diff, changes=_others(one.diff.changes)))
+        for one in changes.entries
+    )
+
+
+def _others(changes: Iterable[FieldChange]) -> tuple[FieldChange, ...]:
+    return tuple(one for one in changes if one.path != _DIGEST)
 
 
 def headline(found: InstallPreview) -> str:

@@ -67,6 +67,12 @@ def test_a_step_what_it_waits_for_and_what_to_do() -> None:
     assert lines[-1].startswith("certwright cert-manager check")
 
 
+def test_a_version_that_cannot_be_had_is_the_one_that_is_wanted() -> None:
+    missing = condition("Degraded", "True", "BundleMissing", "no bundle")
+    text = told(missing, spec={"version": "v1.22.0"}, version="v1.21.2", installedVersion="v1.21.2")
+    assert text.splitlines()[1:3] == ["  wanted:     v1.22.0", "  installed:  v1.21.2"]
+
+
 def test_what_is_broken_comes_before_what_is_late() -> None:
     text = told(
         condition("Progressing", "True", "Installing"),

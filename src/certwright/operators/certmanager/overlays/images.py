@@ -47,7 +47,8 @@ def image_places(copy: BundleCopy, images: Images) -> list[Problem]:
         container = one.container
         image = one.wanted.image or located(str(container["image"]), images, one.component)
         if problem := image_problem(image):
-            problems.append(Problem(Reason.INVALID_IMAGE, one.component, problem, "image"))
+            text = f"{one.component}: {problem}"
+            problems.append(Problem(Reason.INVALID_IMAGE, one.component, text, "image"))
         container["image"] = image
         if images.pull_policy:
             container["imagePullPolicy"] = images.pull_policy
