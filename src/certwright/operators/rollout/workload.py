@@ -7,7 +7,6 @@ A use says which keys of a source the pods consume.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -118,7 +117,6 @@ class Workload:
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    created: datetime | None = None
     deleting: bool = False
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)

@@ -61,7 +61,8 @@ _NAMED: Final = msgspec.json.Decoder(_Named)
 class DigestedContents:
     """A transform: replaces the contents of a source by digests, if *wanted* says it is consumed.
 
-    It never fails: what failed here would be kept as it is, contents and all.
+    The name is left out, for an entry knows it. It never fails: what failed here would be kept as
+    it is, contents and all.
     """
 
     def __init__(
@@ -78,22 +79,21 @@ class DigestedContents:
         except msgspec.DecodeError:
             return b'{"metadata":{}}'
         ref = SourceRef(self._kind, metadata.namespace, metadata.name)
-        place = {
-            "name": metadata.name,
-            "namespace": metadata.namespace,
-            "uid": metadata.uid,
-            "resourceVersion": metadata.resource_version,
-        }
+        kept: JsonObject = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
         if not self._wanted(ref):
-            return exact_json({"metadata": place})
+            return exact_json({"metadata": kept})
         try:
             received = _SOURCE.decode(raw)
         except msgspec.DecodeError:
-            return exact_json({"metadata": place, "unreadable": True})
+            return exact_json({"metadata": kept, "unreadable": True})
         annotations = dict(metadata.annotations or {})
         annotations.pop(_LAST_APPLIED, None)
-        reduced = {
-            "metadata": {**place, "labels": metadata.labels or {}, "annotations": annotations},
+        if metadata.labels:
+            kept["labels"] = metadata.labels
+        if annotations:
+            kept["annotations"] = annotations
+        reduced: JsonObject = {
+            "metadata": kept,
             "digests": dict(_digests(ref, received, self._key)),
         }
         if (facts := _certificate(ref, received.data or {})) is not None:
@@ -140,8 +140,8 @@ def _read(ref: SourceRef, kept: JsonObject) -> SourceContents | None:
     return SourceContents(
         ref,
         metadata["resourceVersion"],
-        metadata["labels"],
-        metadata["annotations"],
+        metadata.get("labels") or {},
+        metadata.get("annotations") or {},
         kept["digests"],
         CertificateFacts(*certificate) if certificate else None,
     )

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import orjson
 
-from certwright.kube import JsonObject, Key, Resource, kinds, parse_time
+from certwright.kube import JsonObject, Key, Resource, kinds
 from certwright.kube.objects import exact_json
 from certwright.operators.rollout.references import (
     CONTAINER_LISTS,
@@ -41,8 +41,7 @@ VARIABLES: Final = "STAKATER_"
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 _METADATA: Final = (
-    "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
-    "deletionTimestamp", "labels",
+    "name", "namespace", "uid", "resourceVersion", "generation", "deletionTimestamp", "labels",
 )  # fmt: skip
 _SPEC: Final = ("replicas", "paused", "restartAt")
 _COUNTS: Final = (
@@ -128,7 +127,11 @@ def _reduced_pod(pod_spec: Any) -> JsonObject:
 
 def _reduced_volume(volume: JsonObject) -> JsonObject:
     csi = ("csi",) if at(volume, "csi", "driver") == CSI_DRIVER else ()
-    return _kept(volume, "name", "secret", "configMap", "projected", *csi)
+    reduced = _kept(volume, "name", "projected", *csi)
+    for member in ("secret", "configMap"):
+        if member in volume:
+            reduced[member] = _kept(volume[member], "secretName", "name", "items", "optional")
+    return reduced
 
 
 def _reduced_container(container: JsonObject, mounted: set[str]) -> JsonObject:
@@ -176,7 +179,6 @@ def read_workload(kind: WorkloadKind, obj: JsonObject) -> Workload:
         uid=text(metadata.get("uid")),
         resource_version=text(metadata.get("resourceVersion")),
         generation=number(metadata.get("generation")),
-        created=_time(metadata.get("creationTimestamp")),
         deleting="deletionTimestamp" in metadata,
         labels=strings(metadata.get("labels")),
         annotations=strings(metadata.get("annotations")),
@@ -300,10 +302,3 @@ def strings(value: Any) -> dict[str, str]:
 def number(value: Any) -> int:
     """Return a whole number as it is, and anything else as 0."""
     return value if isinstance(value, int) else 0
-
-
-def _time(value: Any) -> Any:
-    try:
-        return parse_time(text(value))
-    except ValueError:
-        return None
