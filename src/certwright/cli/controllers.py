@@ -73,10 +73,13 @@ def _issuers(module: ModuleType) -> dict[str, Declared]:
     if "certwright.issuer" not in sys.modules:
         return {}
     from certwright.issuer import IssuerApp
+    from certwright.issuer.declaration import IncompleteApp
 
-    return {
-        key: value.operator for key, value in vars(module).items() if isinstance(value, IssuerApp)
-    }
+    apps = {key: value for key, value in vars(module).items() if isinstance(value, IssuerApp)}
+    try:
+        return {key: app.operator for key, app in apps.items()}
+    except IncompleteApp as error:
+        raise UsageError(f"{module.__file__}: {error}") from error
 
 
 def _load(place: str) -> ModuleType:

@@ -28,6 +28,8 @@ from certwright.issuer.settings import (
     IssuerOptions,
     IssuerSettings,
     check_duration,
+    check_flag,
+    check_text,
     unanswered,
 )
 from certwright.issuer.sign.result import Classifier
@@ -64,6 +66,10 @@ class IssuerApp(Generic[S]):
         cluster_kind: str = "",
         **options: Unpack[IssuerOptions],
     ) -> None:
+        for name, flag in (("namespaced", namespaced), ("cluster", cluster)):
+            check_flag(name, flag)
+        check_text("kind", kind, "DemoIssuer")
+        check_text("version", version, "v1alpha1")
         if not namespaced and not cluster:
             raise ValueError("an issuer has at least one kind: namespaced, cluster or both")
         own = ("version", "namespaced", "cluster", "cluster_kind")
@@ -82,7 +88,13 @@ class IssuerApp(Generic[S]):
                 group, version, kind, wire, namespaced=True, doc=said
             )
         if cluster:
+            check_text("cluster_kind", cluster_kind, cluster_kind_of(kind))
             name = cluster_kind or cluster_kind_of(kind)
+            if namespaced and name.lower() == kind.lower():
+                raise ValueError(
+                    f"{name} is the namespaced and the cluster kind: write"
+                    f' cluster_kind="{cluster_kind_of(kind)}", or leave it out'
+                )
             said = doc + unanswered(settings, namespaced=False)
             self.cluster_kind = issuer_kind(group, version, name, wire, namespaced=False, doc=said)
 
@@ -176,12 +188,11 @@ class IssuerApp(Generic[S]):
         return self.operator_in("default")
 
     def operator_in(self, namespace: str) -> Operator:
-        """Return what a Manager runs in a namespace.
+        """Return what a Manager runs in a namespace; `IncompleteApp` if ``sign`` is missing.
 
         Cluster issuers find their Secrets there, unless the app names another namespace.
         """
-        if self._author.sign is None:
-            raise TypeError(f"{self.kind}: no function is registered with @app.sign")
+        self.refuse_incomplete()
 
         def parts(site: OperatorHost) -> Iterable[Part]:
             found = self.settings.cluster_resource_namespace or namespace
@@ -190,6 +201,11 @@ class IssuerApp(Generic[S]):
             return build(site, resources, self.spec, self._author, settings)
 
         return Operator(self.name, parts, kinds=self.kinds)
+
+    def refuse_incomplete(self) -> None:
+        """Raise `IncompleteApp` if no function is registered that signs."""
+        if self._author.sign is None:
+            declaration.SIGN.refuse_missing(self.kind)
 
     def crds(self) -> list[JsonObject]:
         """Return the CustomResourceDefinitions of the kinds."""

@@ -8,9 +8,13 @@ import difflib
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Generic, NoReturn, TypeVar, overload
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class IncompleteApp(TypeError):
+    """An app lacks a function that it cannot do without; the message shows the lines to write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +35,8 @@ class Signature:
             takes = inspect.signature(function)
         except (TypeError, ValueError):
             return  # written in C: it says nothing about itself
+        except NameError:
+            return  # from Python 3.14 on: annotations that were imported for type checkers only
         try:
             takes.bind(*self.parameters)
         except TypeError as error:
@@ -44,6 +50,12 @@ class Signature:
                 f"{self.decorator} is called with ({', '.join(self.parameters)}), and"
                 f" {_name(function)} names them the other way round: {self._advice()}"
             )
+
+    def refuse_missing(self, kind: str) -> NoReturn:
+        """Raise `IncompleteApp`: the app of a kind was to be used without this function."""
+        raise IncompleteApp(
+            f"{kind}: no function is registered with {self.decorator}: {self._advice()}"
+        )
 
     def _advice(self) -> str:
         return f"write\n\n    {self.decorator}\n    {self.line}\n"

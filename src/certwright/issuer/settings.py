@@ -1,13 +1,16 @@
 """How an app behaves, apart from its kinds and its author's functions."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import Literal, TypedDict, get_args
 
 from certwright.issuer.sign.httperrors import HttpVerb, http_rule_problem
 from certwright.issuer.upstream import Compat, Compatibility, compatibility
 from certwright.runtime import Backoff
+
+LONGEST_FIELD_MANAGER = 128
+"""Characters of a field manager that the API server takes."""
 
 
 class IssuerOptions(TypedDict, total=False):
@@ -83,8 +86,13 @@ class IssuerSettings:
         object.__setattr__(self, "field_manager", owner)
         object.__setattr__(self, "compatibility", compatibility(self.compat))
         object.__setattr__(self, "workers", max(1, self.workers))
-        if not self.field_manager:
+        if self.field_owner == "":
             raise ValueError("field_owner is empty: the API server takes no apply without a name")
+        if len(self.field_manager) > LONGEST_FIELD_MANAGER:
+            raise ValueError(
+                f"the field manager {self.field_manager} is longer than {LONGEST_FIELD_MANAGER}"
+                " characters, which the API server refuses: write a shorter field_owner=…"
+            )
         if not self.certificate_requests and not self.kubernetes_csrs:
             raise ValueError(
                 "both CertificateRequest and Kubernetes CSR controllers are disabled,"
@@ -101,14 +109,30 @@ class IssuerSettings:
 
     def _check_types(self) -> None:
         """Refuse at import what would fail at the first request otherwise."""
+        check_text("group", self.group, "pki.example.com")
+        for one in fields(self):
+            if one.init and one.type is bool:
+                check_flag(one.name, getattr(self, one.name))
         for name in ("max_retry", "sign_timeout", "check_timeout"):
             check_duration(name, getattr(self, name))
+        if self.field_owner is not None:
+            check_text("field_owner", self.field_owner, "pki.example.com")
+        check_text("cluster_resource_namespace", self.cluster_resource_namespace, "pki")
         for name, choices in (("on_mismatch", ("fail", "retry")), ("compat", get_args(Compat))):
             if getattr(self, name) not in choices:
                 words = " or ".join(f'{name}="{one}"' for one in choices)
                 raise ValueError(f"{name} is {getattr(self, name)!r}: write {words}")
         if isinstance(self.workers, bool) or not isinstance(self.workers, int):
             raise TypeError(f"workers is {self.workers!r}, which is no number: write workers=8")
+        if self.backoff is not None and not isinstance(self.backoff, Backoff):
+            raise TypeError(
+                f"backoff is {self.backoff!r}, which is no Backoff: write backoff=Backoff()"
+            )
+        if not isinstance(self.http_errors, Mapping):
+            raise TypeError(
+                f"http_errors is {self.http_errors!r}, which is no mapping:"
+                " write http_errors={403: Permanent}"
+            )
         if problem := http_rule_problem(self.http_errors):
             raise ValueError(f"http_errors: {problem}")
 
@@ -121,6 +145,18 @@ def unanswered(settings: IssuerSettings, *, namespaced: bool) -> str:
     if not settings.answers_signing_requests(namespaced=namespaced):
         said += " CertificateSigningRequests that name it are not answered."
     return said
+
+
+def check_text(name: str, value: object, example: str) -> None:
+    """Raise `TypeError` unless a value is a text; the message shows the line to write."""
+    if not isinstance(value, str):
+        raise TypeError(f'{name} is {value!r}, which is no text: write {name}="{example}"')
+
+
+def check_flag(name: str, value: object) -> None:
+    """Raise `TypeError` unless a value is True or False; the message shows the line to write."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is {value!r}: write {name}=True or {name}=False")
 
 
 def check_duration(name: str, value: object) -> None:

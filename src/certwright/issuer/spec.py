@@ -15,17 +15,29 @@ namespace, never elsewhere. When one changes, the issuer is checked again.
 """
 
 import dataclasses
+import re
 import types
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar, Union, get_args, get_origin
-from typing import get_type_hints as hints_of
+from typing import (
+    Annotated,
+    Any,
+    Generic,
+    TypeAlias,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import msgspec
 from msgspec import Struct
 
 from certwright.kube import JsonObject
+from certwright.kube.schemas.check import SchemaError
 from certwright.kube.schemas.markers import markers_of
+from certwright.kube.schemas.structural import structural_schema
 
 S = TypeVar("S")
 
@@ -100,17 +112,18 @@ class SpecType(Generic[S]):
     """The spec of one kind, on both sides."""
 
     def __init__(self, author: type[S]) -> None:
-        """Take an author's type apart; `TypeError` if it is neither a dataclass nor a Struct."""
+        """Take an author's type apart; `TypeError` if it cannot be the spec of a kind."""
         if not _is_record(author):
-            name = getattr(author, "__name__", "Spec")
             raise TypeError(
                 f"{author!r} is not a spec: use a dataclass or a msgspec Struct, write\n\n"
-                f"    @dataclass(frozen=True)\n    class {name}:\n"
+                f"    @dataclass(frozen=True)\n    class Spec:\n"
             )
         _refuse_unannotated(author)
+        _refuse_recursion(author)
         self.author = author
         self.wire: type[Struct] = _wire(author)
         self.uses_secrets = _points(author)
+        _refuse_without_schema(author, self.wire)
 
     def read(self, spec: bytes) -> Struct:
         """Read a spec as it stands in an object; `SpecError` if it has another shape."""
@@ -153,7 +166,7 @@ def _points(kind: Any) -> bool:
     if isinstance(kind, type) and kind in _REFERENCES:
         return True
     if _is_record(kind):
-        return any(_points(inner) for inner in hints_of(kind, include_extras=True).values())
+        return any(_points(inner) for inner, _ in _fields(kind).values())
     return any(_points(inner) for inner in get_args(kind))
 
 
@@ -205,7 +218,7 @@ def author_doc(kind: type) -> str | None:
 
 def _refuse_unannotated(kind: type) -> None:
     """Raise `TypeError` for an attribute without annotation: it looks like a field and is none."""
-    declared = hints_of(kind, include_extras=True)
+    declared = _hints(kind)
     for name, value in vars(kind).items():
         is_field_like = not callable(value) and not hasattr(type(value), "__get__")
         if not name.startswith("_") and is_field_like and name not in declared:
@@ -217,10 +230,58 @@ def _refuse_unannotated(kind: type) -> None:
             )
 
 
+def _refuse_recursion(kind: Any, outer: tuple[type, ...] = ()) -> None:
+    """Raise `TypeError` for a type that contains itself."""
+    kind = _bare(kind)
+    if kind in outer:
+        raise TypeError(
+            f"{kind.__name__} contains itself, and a CustomResourceDefinition cannot say that:"
+            " write the levels that are needed as types of their own"
+        )
+    if not _is_record(kind):
+        for inner in get_args(kind):
+            _refuse_recursion(inner, outer)
+        return
+    for inner, _ in _fields(kind).values():
+        _refuse_recursion(inner, (*outer, kind))
+
+
+def _refuse_without_schema(author: type, wire: type[Struct]) -> None:
+    """Raise `TypeError` for a field that the API has no type for."""
+    try:
+        structural_schema(wire)
+    except SchemaError as error:
+        dot = "." if error.path else ": "
+        raise TypeError(f"{author.__name__}{dot}{error}") from error
+
+
+def _hints(kind: type) -> dict[str, Any]:
+    """Return the annotations of a type as types; `TypeError` for one that cannot be found."""
+    try:
+        return get_type_hints(kind, include_extras=True)
+    except NameError as error:  # annotations are texts until here: see `from __future__`
+        raise TypeError(_unknown_type(kind, error.name)) from error
+
+
+def _unknown_type(kind: type, missing: str) -> str:
+    field = kind.__name__
+    for name, hint in vars(kind).get("__annotations__", {}).items():
+        if isinstance(hint, str) and re.search(rf"\b{re.escape(missing)}\b", hint):
+            field = f"{kind.__name__}.{name}: {hint}"
+            break
+    ours = missing in {one.__name__ for one in _REFERENCES}
+    source = "certwright.issuer" if ours else "…"
+    return (
+        f"{field}: there is no {missing} in the module {kind.__module__}: write, at its top and not"
+        f" below `if TYPE_CHECKING`, from {source} import {missing}; if it is declared in the"
+        " module, declare it outside of functions"
+    )
+
+
 @cache  # reading type hints takes longer than everything else about a spec
 def _fields(kind: type) -> dict[str, tuple[Any, Callable[[], Any] | None]]:
     """Return the fields of a record: type, and what makes the default if there is one."""
-    hints = hints_of(kind, include_extras=True)
+    hints = _hints(kind)
     found: dict[str, tuple[Any, Callable[[], Any] | None]] = {}
     if dataclasses.is_dataclass(kind):
         for one in dataclasses.fields(kind):

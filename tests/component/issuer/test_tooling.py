@@ -131,6 +131,20 @@ async def test_what_is_missing_is_found(virtual: VirtualLoop) -> None:
     assert len(problems) == 2
 
 
+async def test_a_right_to_approve_that_cannot_be_checked_is_a_warning(virtual: VirtualLoop) -> None:
+    assert virtual is not None
+    async with EmbeddedCluster(rbac=True) as cluster:
+        w = World(cluster)
+        await installed(cluster, w.app)
+        async with Client(Acting(cluster._transport(), ACCOUNT), clock=cluster.clock) as client:
+            findings = await examine(client, w.app, WHERE)  # it may not ask what others may do
+    [unsure] = [one for one in findings if one.problem]
+    assert unsure.what == "approval by cert-manager/cert-manager"
+    assert unsure.problem.startswith("cannot be checked: ")
+    assert "subjectaccessreviews" in unsure.problem
+    assert not unsure.is_fatal
+
+
 async def test_an_administrator_is_told_what_the_service_account_may_not_do(
     virtual: VirtualLoop,
 ) -> None:

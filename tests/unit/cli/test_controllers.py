@@ -165,3 +165,14 @@ def test_an_issuer_is_loaded_where_that_makes_sense(write: Callable[..., Any]) -
     assert operator is sys.modules["my_issuer"].app.operator
     with pytest.raises(UsageError, match=r"python .*my_issuer\.py run \(or crds, rbac\)"):
         load_controllers([path])
+
+
+def test_an_issuer_that_cannot_sign_is_refused_with_the_line_to_write(
+    write: Callable[..., Any],
+) -> None:
+    path = write("half_issuer.py", ISSUER.partition("@app.sign")[0])
+    with pytest.raises(UsageError) as caught:
+        load_controllers([path], issuers=True)
+    told = str(caught.value)
+    assert told.startswith(f"{path}: DemoIssuer: no function is registered with @app.sign")
+    assert "async def sign(request: Request" in told

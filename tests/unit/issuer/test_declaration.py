@@ -1,5 +1,6 @@
 """What authors declare, and what is refused before anything runs."""
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, ClassVar
@@ -8,6 +9,7 @@ import pytest
 from msgspec import Struct
 
 from certwright.issuer import Issuer, IssuerApp
+from certwright.issuer.declaration import IncompleteApp
 from certwright.kube import Object, crd_manifest
 
 
@@ -76,6 +78,9 @@ def test_there_is_at_least_one_worker(given: int, kept: int) -> None:
         ({"on_mismatch": "ignore"}, 'write on_mismatch="fail" or on_mismatch="retry"'),
         ({"compat": "v2"}, 'write compat="v1" or compat="upstream"'),
         ({"http_errors": {403: "permanent"}}, r"write http_errors=\{403: Permanent\}"),
+        ({"group": ""}, "the group '' is not a domain with a dot"),
+        ({"field_owner": "x" * 129}, "longer than 128 characters.*write a shorter field_owner"),
+        ({"cluster_kind": "demoissuer"}, 'write cluster_kind="DemoClusterIssuer", or leave it out'),
     ],
 )
 def test_what_cannot_work_is_refused_at_once(
@@ -91,6 +96,17 @@ def test_what_cannot_work_is_refused_at_once(
         ({"max_retry": 600}, r"write max_retry=timedelta\(seconds=600\)"),
         ({"sign_timeout": "1m"}, r"write sign_timeout=timedelta\(minutes=5\)"),
         ({"workers": "8"}, "write workers=8"),
+        ({"http_errors": [403]}, r"no mapping: write http_errors=\{403: Permanent\}"),
+        ({"http_errors": None}, r"no mapping: write http_errors=\{403: Permanent\}"),
+        ({"backoff": 5}, r"no Backoff: write backoff=Backoff\(\)"),
+        ({"set_ca": "no"}, "write set_ca=True or set_ca=False"),
+        ({"namespaced": "x"}, "write namespaced=True or namespaced=False"),
+        ({"group": 1}, 'no text: write group="pki.example.com"'),
+        ({"kind": None}, 'no text: write kind="DemoIssuer"'),
+        ({"version": 1}, 'no text: write version="v1alpha1"'),
+        ({"cluster_kind": 1}, 'no text: write cluster_kind="DemoClusterIssuer"'),
+        ({"field_owner": 3}, 'no text: write field_owner="pki.example.com"'),
+        ({"cluster_resource_namespace": None}, 'write cluster_resource_namespace="pki"'),
         ({"max_retries": 3}, "IssuerApp has no parameter max_retries: write max_retry=…"),
         ({"namespace": "x"}, "write namespaced=…"),
         ({"qqq": 1}, "no parameter qqq: it has backoff, certificate_requests"),
@@ -196,7 +212,7 @@ def test_a_field_without_annotation_is_refused() -> None:
         app(spec=Forgotten)
 
     @dataclass(frozen=True)
-    class Constant:
+    class WithConstant:
         url: str
         retries: ClassVar[int] = 3
 
@@ -204,7 +220,7 @@ def test_a_field_without_annotation_is_refused() -> None:
         def address(self) -> str:
             return self.url
 
-    assert app(spec=Constant).kinds
+    assert app(spec=WithConstant).kinds
 
 
 def description(kind: type[Object] | None) -> str:
@@ -244,9 +260,85 @@ def test_a_spec_is_a_dataclass_or_a_struct() -> None:
         app(spec=dict)
 
 
+@dataclass
+class Looped:
+    inner: "list[Looped]"
+
+
+@dataclass
+class Lacking:
+    token: "SecretKey | None"  # type: ignore[name-defined] # noqa: F821 - that is tried
+
+
+@dataclass
+class Around:
+    lacking: Lacking
+
+
+@dataclass
+class Timed:
+    wait: timedelta
+
+
+@dataclass
+class Constant:
+    """Holds one of its kind, as a constant."""
+
+    url: str
+    default: ClassVar["Constant | None"] = None
+
+
+@pytest.mark.parametrize(
+    ("spec", "complaint"),
+    [
+        (Looped, "Looped contains itself"),
+        (
+            Lacking,
+            r"Lacking\.token: SecretKey \| None: .* from certwright.issuer import SecretKey;",
+        ),
+        (Around, r"Lacking\.token: .* there is no SecretKey in the module .*test_declaration"),
+        (Timed, r"Timed\.wait: timedelta is .*; use DurationText"),
+    ],
+)
+def test_a_field_that_the_api_cannot_have_is_refused_at_once(spec: type, complaint: str) -> None:
+    with pytest.raises(TypeError, match=complaint):
+        app(spec=spec)
+
+
+def test_a_constant_of_the_same_type_is_no_field() -> None:
+    [kind, _] = app(spec=Constant).crds()
+    [version] = kind["spec"]["versions"]
+    spec = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    assert list(spec["properties"]) == ["url"]
+
+
+def test_annotations_for_type_checkers_only_are_none_of_our_business() -> None:
+    async def sign(request: "Elsewhere", issuer: "Elsewhere") -> "Elsewhere":  # type: ignore[name-defined] # noqa: F821
+        """Do nothing."""
+
+    made = app()
+    made.sign(sign)
+    assert made.operator.name == "demo-issuer"
+
+
+SIGN_LINE = r"(?s)DemoIssuer: .*@app\.sign\n    async def sign\(request: Request"
+
+
 def test_an_app_without_sign_does_not_run() -> None:
-    with pytest.raises(TypeError, match=r"@app\.sign"):
+    with pytest.raises(IncompleteApp, match=SIGN_LINE):
         _ = app().operator
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["run", "crds", "rbac", "deploy --image x", "doctor", "conformance --issuer a.b/Demo/x"],
+)
+def test_no_command_runs_without_sign(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        app().main(command.split())
+    told = capsys.readouterr()
+    assert re.match(f"error: {SIGN_LINE.removeprefix('(?s)')}", told.err, re.DOTALL)
+    assert not told.out
 
 
 def test_classes_are_subclasses_of_issuer() -> None:

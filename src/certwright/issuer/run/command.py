@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from certwright.client import ConfigError, TransportError, connect, load_config
+from certwright.issuer.declaration import IncompleteApp
 from certwright.issuer.run.manifests import Installation, deployment, rbac_manifests
 from certwright.issuer.run.run import NotReadyToRun, RunOptions, examine, serve
 from certwright.kube import ApiError, JsonObject
@@ -36,11 +37,12 @@ def main(app: "IssuerApp[Any]", argv: Sequence[str] | None = None) -> int:
     parser = make_parser(app)
     options = parser.parse_args(argv)
     try:
+        app.refuse_incomplete()
         code: int = options.command(app, options)
     except NotReadyToRun as error:
         sys.stderr.write(f"not started:\n{error}\n")
         return 1
-    except (ApiError, ConfigError, TransportError, ValueError) as error:
+    except (ApiError, ConfigError, TransportError, IncompleteApp, ValueError) as error:
         sys.stderr.write(f"error: {error}\n")
         return 2
     return code

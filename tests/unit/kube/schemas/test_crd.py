@@ -316,5 +316,5 @@ def test_errors_name_the_field_from_the_root() -> None:
     class Broken(Object):
         spec: Bad
 
-    with pytest.raises(SchemaError, match=r"^spec\.wait\[\]\[\]: Custom has no structural schema"):
+    with pytest.raises(SchemaError, match=r"^spec\.wait\[\]\[\]: complex has no structural schema"):
         crd_manifest(Broken)

@@ -61,7 +61,7 @@ class Widget(Object):
         (dict[int, str], "spec: keys of maps are plain strings in the API"),
         (dict[Literal["a"], str], "spec: keys of maps are plain strings in the API"),
         (Literal["a", 1], "spec: an enum has values of one type, texts or integers"),
-        (complex, "spec: Custom has no structural schema; use a Struct, list, map or scalar"),
+        (complex, "spec: complex has no structural schema; use a Struct, list, map or scalar"),
         (Annotated[str, Meta(pattern="(?=a)b")], "spec: the pattern '(?=a)b' uses look-around or back-references, which RE2 lacks"),
         (Annotated[str, Meta(pattern=r"(a)\1")], r"spec: the pattern '(a)\\1' uses look-around or back-references, which RE2 lacks"),
         (Annotated[str, list_set()], "spec: list type set on something that is not a list"),
