@@ -1,11 +1,16 @@
 """A failing check or sign leaves a trace that its author can use, once."""
 
+import asyncio
+import sys
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
+import pytest
 from structlog.testing import capture_logs
 from tests.support.issuer.issuer_world import World
 
+from certwright.clock import SYSTEM
 from certwright.issuer import Bundle, Issuer, Pending, Permanent, Request
 
 RAISED = "the issuer's code raised"
@@ -63,6 +68,79 @@ async def test_a_failing_check_is_logged_once(embedded_world: Callable[..., Worl
     [told] = traces(lines)
     assert (told["function"], told["error"]) == ("check", "the line is bad")
     assert (await w.issuer_ready()).message == "Not ready yet: ConnectionError: the line is bad"
+
+
+async def exits() -> None:
+    sys.exit(3)
+
+
+def exits_in_a_thread() -> None:
+    sys.exit(3)
+
+
+async def awaits_what_is_cancelled() -> None:
+    forgotten: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    forgotten.cancel()
+    await forgotten
+
+
+@pytest.mark.parametrize(
+    ("misbehave", "told"),
+    [
+        (exits, "it called sys.exit(3); raise an exception instead"),
+        (exits_in_a_thread, "it called sys.exit(3); raise an exception instead"),
+        (awaits_what_is_cancelled, "something that it awaited was cancelled"),
+    ],
+)
+async def test_code_that_ends_itself_ends_nothing_else(
+    embedded_world: Callable[..., World], misbehave: Callable[[], Any], told: str
+) -> None:
+    w = embedded_world(max_retry=timedelta(seconds=20))
+
+    async def asynchronous(request: Request, _issuer: Issuer[Any]) -> Bundle:
+        if request.name == "bad":
+            await misbehave()
+        return await request.sign_with(w.ca)
+
+    def synchronous(request: Request, issuer: Issuer[Any]) -> Any:
+        if request.name == "bad":
+            misbehave()
+        return asynchronous(request, issuer)
+
+    is_async = asyncio.iscoroutinefunction(misbehave)
+    w.app.sign(asynchronous if is_async else synchronous)
+    await w.issuer()
+    await w.settle()
+    with capture_logs() as lines:
+        await w.request("bad")
+        await w.request("good")
+        await w.settle()
+        await w.cluster.advance(seconds=1)
+        assert (await w.ready("good")).reason == "Issued"
+        retried = await w.ready("bad")
+        assert (retried.reason, retried.message.endswith(told)) == ("Pending", True), retried
+        await w.cluster.advance(minutes=1)
+    assert (await w.ready("bad")).reason == "Failed"
+    assert [line["error"] for line in traces(lines)] == [told]
+
+
+async def test_a_sign_that_blocks_the_loop_is_named(embedded_world: Callable[..., World]) -> None:
+    w = embedded_world()
+
+    @w.app.sign
+    async def sign(request: Request, _issuer: Issuer[Any]) -> Bundle:
+        until = SYSTEM.monotonic() + 0.15
+        while SYSTEM.monotonic() < until:
+            pass  # as an HTTP library does that is not async
+        return await request.sign_with(w.ca)
+
+    await w.issuer()
+    await w.settle()
+    with capture_logs() as lines:
+        await w.request("web")
+        await w.settle()
+    blocked = [line["by"] for line in lines if line["event"] == "event loop was blocked"]
+    assert "test-issuer-certificaterequests default/web" in blocked
 
 
 async def test_a_pending_certificate_is_no_failure(embedded_world: Callable[..., World]) -> None:

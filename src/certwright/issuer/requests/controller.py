@@ -200,12 +200,19 @@ class RequestController:
         issuer = await self.signer.prepare(ctx, request, inputs.issuer, record)
         if isinstance(issuer, SignResult):
             return inputs, issuer
+        started: list[asyncio.Task[_Inputs]] = []
         async with asyncio.TaskGroup() as group:
-            signing = group.create_task(self.signer.sign(ctx, self.kind, request, issuer, record))
-            done, _ = await asyncio.wait([signing], timeout=PATIENCE_SECONDS)
-            if not done and find_condition(inputs.request.conditions, READY) is None:
-                inputs = await self._write_started(ctx, inputs)
-        result = signing.result()
+            # Not the other way round: in a task of its own, sign could block the loop unnoticed.
+            timer = asyncio.get_running_loop().call_later(
+                PATIENCE_SECONDS,
+                lambda: started.append(group.create_task(self._write_started(ctx, inputs))),
+            )
+            try:
+                result = await self.signer.sign(ctx, self.kind, request, issuer, record)
+            finally:
+                timer.cancel()
+        if started:
+            inputs = started[0].result()
         if result.status is SignStatus.ISSUED:
             inputs.memory.signed = result.bundle
             self.memory.issuer(inputs.issuer).flaps = 0
@@ -217,6 +224,8 @@ class RequestController:
         return inputs, result
 
     async def _write_started(self, ctx: Context, inputs: _Inputs) -> _Inputs:
+        if find_condition(inputs.request.conditions, READY) is not None:
+            return inputs
         status = self.kind.initialize(inputs.request, ctx.clock.now()).status
         if status is None:
             return inputs

@@ -1,11 +1,12 @@
 """The exceptions of HTTP libraries as verbs.
 
 Recognised by shape, because the library depends on none of them: httpx and requests put a
-``response`` with a ``status_code`` on the exception, aiohttp a ``status``.
+``response`` with a ``status_code`` on the exception, aiohttp and urllib a ``status``.
 """
 
 from collections.abc import Mapping
 from datetime import timedelta
+from email.message import Message
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -64,18 +65,20 @@ def http_rule_problem(rules: Mapping[Any, Any]) -> str:
     return ""
 
 
-def _answer(error: Exception) -> tuple[int | None, Mapping[str, Any]]:
+def _answer(error: Exception) -> tuple[int | None, Any]:
+    """Return status and headers of the answer that an error carries, as its library has them."""
     response = getattr(error, "response", None)
     holder = error if response is None else response
     for name in ("status_code", "status"):
         status = getattr(holder, name, None)
         if isinstance(status, int) and not isinstance(status, bool):
-            headers = getattr(holder, "headers", None)
-            return status, headers if isinstance(headers, Mapping) else {}
-    return None, {}
+            return status, getattr(holder, "headers", None)
+    return None, None
 
 
-def _retry_after(headers: Mapping[str, Any]) -> float:
+def _retry_after(headers: Any) -> float:
+    if not isinstance(headers, Mapping | Message):  # a Message, of urllib, is no Mapping
+        return 0.0
     for name, value in headers.items():
         if str(name).lower() == "retry-after" and str(value).strip().isdecimal():
             return min(float(value), _LONGEST_WAIT_SECONDS)

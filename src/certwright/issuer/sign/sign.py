@@ -27,6 +27,7 @@ from certwright.issuer.sign.result import (
     named,
     text_of,
 )
+from certwright.issuer.sign.threads import StrayExit
 from certwright.issuer.sign.window import is_window_open, max_retry_of, window_start
 from certwright.issuer.spec import SpecError
 from certwright.issuer.status import INVALID_REQUEST
@@ -238,7 +239,11 @@ def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, s
 async def call(
     function: Callable[..., Awaitable[R] | R], *arguments: Any, limit: timedelta, threads: Offload
 ) -> R:
-    """Call a function of the author's, in a thread unless it is async; `TimedOut` after *limit*."""
+    """Call a function of the author's, in a thread unless it is async.
+
+    Raises `TimedOut` after *limit*, and `StrayExit` if it ends with ``sys.exit()`` or is cancelled
+    from inside: neither may end more than the call.
+    """
     try:
         async with asyncio.timeout(limit.total_seconds()) as scope:
             if inspect.iscoroutinefunction(function):
@@ -250,3 +255,10 @@ async def call(
         if not scope.expired():
             raise
         raise TimedOut(f"timed out after {format_duration(limit)}") from error
+    except SystemExit as error:
+        raise StrayExit.of(error) from error
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise StrayExit("something that it awaited was cancelled") from error

@@ -26,6 +26,15 @@ class NoThread(TimeoutError):
     """Every thread is held by a call that did not return in time."""
 
 
+class StrayExit(Exception):
+    """The author's code raised what would end the process, or the task that called it."""
+
+    @classmethod
+    def of(cls, error: SystemExit) -> "StrayExit":
+        """Return what is told instead of ending the process."""
+        return cls(f"it called sys.exit({error.code!r}); raise an exception instead")
+
+
 class _State(Enum):
     WAITING = auto()
     RUNNING = auto()
@@ -73,6 +82,8 @@ class Threads:
             call.move(_State.RUNNING)
             try:
                 return function(*arguments)
+            except SystemExit as error:
+                raise StrayExit.of(error) from error
             finally:
                 if call.move(_State.ENDED) is _State.ABANDONED:
                     with contextlib.suppress(RuntimeError):  # the process has ended meanwhile

@@ -1,8 +1,10 @@
 """What exceptions mean, alone and nested."""
 
 from datetime import timedelta
+from email.message import Message
 from types import SimpleNamespace
 from typing import Any
+from urllib.error import HTTPError
 
 import pytest
 
@@ -212,6 +214,15 @@ def test_retry_after_is_honoured_within_reason() -> None:
     assert after("30") == timedelta(seconds=30)
     assert after("999999") == timedelta(hours=1)
     assert after("Wed, 21 Oct 2026 07:28:00 GMT") == timedelta()
+
+
+def test_errors_of_urllib_are_understood() -> None:
+    """Its headers are no mapping."""
+    headers = Message()
+    headers["Retry-After"] = "30"
+    with HTTPError("http://ca.example.com", 503, "busy", headers, None) as error:
+        result = classify(error, is_window_open=True)
+    assert (result.status, result.after) == (SignStatus.RETRY, timedelta(seconds=30))
 
 
 def test_what_is_no_http_error_is_left_alone() -> None:
