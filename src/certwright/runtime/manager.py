@@ -264,7 +264,7 @@ class Manager:
             "event loop was blocked",
             by=str(who),
             seconds=round(seconds, 3),
-            hint="move the work into ctx.cpu(...)",
+            hint="move the work into a thread: ctx.cpu(...), or issuer.cpu(...)",
         )
 
 

@@ -143,6 +143,52 @@ async def test_a_sign_that_blocks_the_loop_is_named(embedded_world: Callable[...
     assert "test-issuer-certificaterequests default/web" in blocked
 
 
+@pytest.mark.parametrize(
+    ("returned", "told"),
+    [
+        (
+            "-----BEGIN",
+            "sign returned str; it must return a Bundle: write return Bundle.from_pem(…)",
+        ),
+        (None, "sign returned None; it must return a Bundle: write return Bundle(chain, ca)"),
+        (exits, "sign returned the coroutine exits: write return await …"),
+    ],
+)
+async def test_what_is_no_bundle_is_refused_with_the_line_to_write(
+    embedded_world: Callable[..., World], returned: Any, told: str
+) -> None:
+    w = embedded_world()
+
+    async def sign(_request: Request, _issuer: Issuer[Any]) -> Any:
+        return returned() if callable(returned) else returned
+
+    w.app.sign(sign)
+    await w.issuer()
+    await w.request()
+    await w.settle()
+    assert (await w.ready()).message.endswith(f"will retry: TypeError: {told}")
+
+
+@pytest.mark.parametrize("reader", ["request", "issuer"])
+@pytest.mark.parametrize(
+    ("secrets", "told"), [(False, "write IssuerApp(…, secrets=True)"), (True, "not found")]
+)
+async def test_secrets_that_the_roles_do_not_allow_are_refused_on_any_machine(
+    embedded_world: Callable[..., World], reader: str, told: str, *, secrets: bool
+) -> None:
+    w = embedded_world(secrets=secrets)
+
+    @w.app.sign
+    async def sign(request: Request, issuer: Issuer[Any]) -> Bundle:
+        await {"request": request.secret, "issuer": issuer.secret}[reader]("other")
+        return Bundle(b"")
+
+    await w.issuer()
+    await w.request()
+    await w.settle()
+    assert (await w.ready()).message.endswith(told)
+
+
 async def test_a_pending_certificate_is_no_failure(embedded_world: Callable[..., World]) -> None:
     w = embedded_world()
     await w.issuer()

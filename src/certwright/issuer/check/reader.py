@@ -108,12 +108,6 @@ class SecretReader:
         self._held.pop(key, None)
 
 
-async def read_secret(ctx: Context, key: Key) -> SecretData:
-    """Read any Secret, without keeping it; `SecretMissing` if there is none."""
-    secret = await _fetch(ctx, key)
-    return SecretData(key.name, _decoded(key, secret.get("data") or {}))
-
-
 async def _fetch(ctx: Context, key: Key) -> JsonObject:
     try:
         return await ctx.client.get(Secret, key)
@@ -137,6 +131,8 @@ class IssuerReader(Generic[S]):
     memory: AppMemory
     issuer_type: type[Issuer[S]]
     cluster_resource_namespace: str
+    reads_other_secrets: bool
+    """Whether the author's code may read Secrets that the spec does not name."""
 
     async def read(self, ctx: Context, at: IssuerKey, record: IssuerRecord) -> Issuer[S]:
         """Return an issuer, references resolved; `SpecError` or `SecretMissing` if they cannot."""
@@ -156,9 +152,23 @@ class IssuerReader(Generic[S]):
             spec=spec,
             conditions=record.conditions,
             now=ctx.clock.now(),
-            read_secret=lambda name: read_secret(ctx, Key(namespace, name)),
+            read_secret=lambda name: self.read_other_secret(ctx, Key(namespace, name)),
             offload=ctx.cpu,
         )
+
+    async def read_other_secret(self, ctx: Context, key: Key) -> SecretData:
+        """Read any Secret, without keeping it; `SecretMissing` if there is none.
+
+        `TypeError` if the app does not say that it does so: the generated roles would not allow it,
+        and that should not show in production only.
+        """
+        if not self.reads_other_secrets:
+            raise TypeError(
+                f'secret "{key}": this app reads no Secrets but those that the spec names;'
+                " write IssuerApp(…, secrets=True)"
+            )
+        secret = await _fetch(ctx, key)
+        return SecretData(key.name, _decoded(key, secret.get("data") or {}))
 
     def watch(self, at: IssuerKey, record: IssuerRecord) -> None:
         """Note what an issuer refers to, without reading it; nothing if its spec is invalid."""

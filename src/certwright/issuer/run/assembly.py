@@ -110,7 +110,9 @@ def build(
     backoff = replace(settings.backoff or compatibility.backoff, rng=site.rng)
     threads = Threads(settings.workers, partial(metrics.overdue, kinds[0].kind))
     namespace = settings.cluster_resource_namespace
-    reader = IssuerReader(spec, SecretReader(), memory, author.issuer_type, namespace)
+    reader = IssuerReader(
+        spec, SecretReader(), memory, author.issuer_type, namespace, settings.secrets
+    )
     faults = FaultLog()
     signer = Signer(author, reader, settings, metrics, threads.run, faults)
     secrets = _secrets(kinds, spec, namespace)

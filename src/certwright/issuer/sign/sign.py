@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from certwright import pki
 from certwright.client import TransportError
 from certwright.issuer.author import Author
-from certwright.issuer.check.reader import IssuerReader, IssuerRecord, SecretMissing, read_secret
+from certwright.issuer.check.reader import IssuerReader, IssuerRecord, SecretMissing
 from certwright.issuer.issuer import Issuer
 from certwright.issuer.kinds import IssuerKey
 from certwright.issuer.request import Bundle, Offload, Request
@@ -80,7 +80,7 @@ class Signer(Generic[S]):
             at,
             attempt=attempt,
             now=ctx.clock.now(),
-            read_secret=lambda name: read_secret(ctx, Key(namespace, name)),
+            read_secret=lambda name: self.reader.read_other_secret(ctx, Key(namespace, name)),
             offload=ctx.cpu,
         )
 
@@ -129,7 +129,7 @@ class Signer(Generic[S]):
                 self.author.sign, request, issuer, limit=limit, threads=self.threads
             )
             if not isinstance(bundle, Bundle):
-                raise TypeError(f"sign returned {type(bundle).__name__}; it must return a Bundle")
+                raise TypeError(f"sign returned {not_a_bundle(bundle)}")
             remark = ""
             if self.settings.compatibility.validates:
                 bundle, remark = accepted(bundle, request, ctx.clock.now())
@@ -209,6 +209,16 @@ def request_refusal(request: Request) -> SignResult | None:
     except pki.PkiError as error:
         return SignResult(status=SignStatus.FAILED, text=named(error))
     return None
+
+
+def not_a_bundle(value: object) -> str:
+    """Return what ``sign`` returned in the place of a bundle, and what to write."""
+    if inspect.iscoroutine(value):
+        value.close()  # else Python warns about it, at a line of this library
+        return f"the coroutine {value.__qualname__}: write return await …"
+    kind = "None" if value is None else type(value).__name__
+    advice = "Bundle.from_pem(…)" if isinstance(value, str | bytes) else "Bundle(chain, ca)"
+    return f"{kind}; it must return a Bundle: write return {advice}"
 
 
 def accepted(bundle: Bundle, request: Request, now: datetime) -> tuple[Bundle, str]:

@@ -80,7 +80,7 @@ class StallMonitor:
             by=str(label),
             seconds=round(blocked, 3),
             where=_where(frame),
-            hint="move the work into ctx.cpu(...)",
+            hint="move the work into a thread: ctx.cpu(...), or issuer.cpu(...)",
         )
 
 
