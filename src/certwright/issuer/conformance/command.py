@@ -11,7 +11,7 @@ from pathlib import Path
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client, ConfigError, HttpTransport, TransportError, load_config
 from certwright.clock import SYSTEM
-from certwright.issuer.conformance.cases.features import Feature
+from certwright.issuer.conformance.cases.features import Feature, read_feature
 from certwright.issuer.conformance.matrix import junit, render
 from certwright.issuer.conformance.results import CaseResult, CaseStatus, ConformanceReport
 from certwright.issuer.conformance.runner import ITEMS, run
@@ -190,11 +190,9 @@ def _issuer(text: str) -> IssuerName:
 
 def _feature(text: str) -> Feature:
     try:
-        return Feature(text)
+        return read_feature(text)
     except ValueError as error:
-        raise ArgumentTypeError(
-            f"{text!r} is not a feature; choose from {', '.join(sorted(Feature))}"
-        ) from error
+        raise ArgumentTypeError(str(error)) from error
 
 
 def _duration(text: str) -> timedelta:

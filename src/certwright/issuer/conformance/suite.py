@@ -22,7 +22,7 @@ from unittest import SkipTest
 from certwright.api.certmanager import CertificateRequest
 from certwright.client import Client
 from certwright.clock import Clock
-from certwright.issuer.conformance.cases.features import Feature
+from certwright.issuer.conformance.cases.features import Feature, read_unsupported
 from certwright.issuer.conformance.runner import ITEMS, Item, run_item, skip_reason
 from certwright.issuer.conformance.undertest import GLANCE, PATIENCE, IssuerUnderTest
 from certwright.kube import JsonObject, Key, Object
@@ -86,10 +86,11 @@ class IssuerConformance:
         """
 
     def pytest_generate_tests(self, metafunc: Any) -> None:
-        """Make a test of every case."""
+        """Make a test of every case. What is declared wrongly fails here, and not in each."""
         if "conformance_item" in metafunc.fixturenames:
+            read_unsupported(self.unsupported)
             if hasattr(self, "app"):  # else a fixture brings it
-                self.app.operator_in("default")  # an incomplete one fails here, and not each case
+                self.app.operator_in("default")
             ids = [f"{item.suite.replace(' ', '-')}-{item.slug}" for item in ITEMS]
             metafunc.parametrize("conformance_item", ITEMS, ids=ids)
 
@@ -122,7 +123,7 @@ class IssuerConformance:
             issuer,
             resource,
             cluster.namespace,
-            self.unsupported,
+            read_unsupported(self.unsupported),
             self.patience,
             self.glance,
             self.key_secrets,

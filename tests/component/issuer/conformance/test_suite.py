@@ -86,10 +86,3 @@ def test_a_chain_that_the_library_repairs_passes_with_a_warning(pytester: pytest
     result = pytester.runpytest_subprocess("-p", "no:randomly", *asked)
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["*the authority's chain was repaired: RootInChain: *"])
-
-
-def test_an_incomplete_app_fails_once_and_not_each_case(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(BROKEN.replace("@app.sign\n", ""))
-    result = pytester.runpytest_subprocess("-o", "asyncio_mode=auto")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*no function is registered with @app.sign: write*"])

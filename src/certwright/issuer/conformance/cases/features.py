@@ -3,6 +3,7 @@
 The names are those of cert-manager's own suite; ``ExactSANs`` and ``KubernetesCSRs`` are ours.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -39,6 +40,28 @@ class Feature(StrEnum):
     def forgives(self) -> frozenset[str]:
         """The names of the violations that do not count where this feature is missing."""
         return _FORGIVES.get(self, frozenset())
+
+
+def read_feature(text: str) -> Feature:
+    """Return a feature by its name; `ValueError` with all names if it is none."""
+    try:
+        return Feature(text)
+    except ValueError as error:
+        names = ", ".join(sorted(Feature))
+        raise ValueError(f"{text!r} is not a feature; choose from {names}") from error
+
+
+def read_unsupported(given: object) -> dict[Feature, str]:
+    """Return what an authority does not do, as its author declared it: features or their names.
+
+    Raises `TypeError` if it is no mapping to reasons, `ValueError` if a feature does not exist.
+    """
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"unsupported is {given!r}: each feature has a reason, write"
+            ' unsupported = {Feature.DURATION: "the authority decides"}'
+        )
+    return {read_feature(one): reason for one, reason in given.items()}
 
 
 _MEANINGS = {
