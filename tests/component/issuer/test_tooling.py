@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 from tests.support.issuer.issuer_world import GROUP, Spec, World
 
 from certwright.api.certmanager import CertificateRequest
@@ -246,3 +247,25 @@ async def test_sync_functions_and_classes_and_hooks(cluster: Cluster) -> None:
     assert (await world.ready()).reason == "Issued"
     assert done == ["startup", "check issuer-1", "sign cr1", "shutdown"]
     assert Plain.__name__ == "Plain"
+
+
+async def test_a_failing_shutdown_does_not_keep_others_from_theirs(cluster: Cluster) -> None:
+    world = World(cluster)
+    done: list[str] = []
+
+    @world.app.on_shutdown
+    def breaks() -> None:
+        raise LookupError("gone already")
+
+    @world.app.on_shutdown
+    async def closes() -> None:
+        done.append("closed")
+
+    await world.issuer()
+    await world.settle()
+    with capture_logs() as lines:
+        await cluster.stop()
+    assert done == ["closed"]
+    [told] = [line for line in lines if line["event"] == "a function of on_shutdown raised"]
+    assert (told["function"], told["error"]) == ("breaks", "gone already")
+    assert "in breaks: raise LookupError" in told["lines"][-1]

@@ -1,6 +1,5 @@
 """From an app's declaration to the controllers of one process."""
 
-import asyncio
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,12 +16,13 @@ from certwright.issuer.requests.controller import RequestController
 from certwright.issuer.requests.kind import RequestKind
 from certwright.issuer.requests.signingrequest import SigningRequestKind
 from certwright.issuer.run import predicates
+from certwright.issuer.run.lifetime import Lifetime
 from certwright.issuer.run.manifests import signer_names
 from certwright.issuer.run.memory import AppMemory
 from certwright.issuer.run.metrics import IssuerMetrics
 from certwright.issuer.settings import IssuerSettings
 from certwright.issuer.sign.faults import FaultLog
-from certwright.issuer.sign.sign import Signer, call
+from certwright.issuer.sign.sign import Signer
 from certwright.issuer.sign.threads import Threads
 from certwright.issuer.spec import SpecType
 from certwright.issuer.upstream import Compatibility
@@ -45,28 +45,6 @@ S = TypeVar("S")
 
 GRACE = timedelta(seconds=30)
 """What a reconcile may take beside the author's code."""
-HOOK_LIMIT = timedelta(seconds=60)
-
-
-@dataclass(frozen=True, slots=True)
-class Lifetime:
-    """The life of an app in a process: its hooks, and the threads of functions not async."""
-
-    author: Author[Any]
-    memory: AppMemory
-    threads: Threads
-
-    async def run(self) -> None:
-        """Start up, wait for the end, and shut down."""
-        try:
-            for hook in self.author.startup:
-                await call(hook, limit=HOOK_LIMIT, threads=self.threads.run)
-            self.memory.started.set()
-            await asyncio.Event().wait()
-        finally:
-            for hook in self.author.shutdown:
-                await call(hook, limit=HOOK_LIMIT, threads=self.threads.run)
-            self.threads.close()
 
 
 @dataclass(frozen=True, slots=True)

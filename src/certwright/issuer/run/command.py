@@ -13,8 +13,10 @@ import yaml
 
 from certwright.client import ConfigError, TransportError, connect, load_config
 from certwright.issuer.declaration import IncompleteApp
+from certwright.issuer.run.lifetime import StartupFailed
 from certwright.issuer.run.manifests import Installation, deployment, rbac_manifests
 from certwright.issuer.run.run import NotReadyToRun, RunOptions, examine, serve
+from certwright.issuer.sign.result import find
 from certwright.kube import ApiError, JsonObject
 from certwright.runtime import ListenAddress, new_event_loop
 
@@ -156,6 +158,10 @@ def _run(app: "IssuerApp[Any]", options: Namespace) -> int:
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         try:
             runner.run(serve(app, chosen))
+        except ExceptionGroup as group:
+            if (failed := find(group, StartupFailed)) is None:
+                raise
+            raise NotReadyToRun(str(failed)) from group
         except OSError as error:
             if chosen.probes is None or not error.errno:
                 raise

@@ -70,3 +70,28 @@ def test_it_runs_on_uvloop_where_that_is_installed(kubeconfig: Path) -> None:
         [sys.executable, "-c", TELLS_ITS_LOOP, *words], capture_output=True, check=False, text=True
     )
     assert done.stdout.split() == ["uvloop"], done.stderr
+
+
+FAILS_AT_START = """
+import sys
+from certwright.issuers.selfsigned import app
+
+@app.on_startup
+def read_token():
+    open("/nowhere/token")
+
+app.main(sys.argv[1:])
+"""
+
+
+def test_a_failing_startup_is_told_with_the_authors_line(kubeconfig: Path, tmp_path: Path) -> None:
+    program = tmp_path / "mine.py"
+    program.write_text(FAILS_AT_START, "utf-8")
+    words = ["run", "--no-preflight", "--no-leader-elect", "--kubeconfig", str(kubeconfig)]
+    done = subprocess.run(
+        [sys.executable, program, *words], capture_output=True, check=False, text=True
+    )
+    assert done.returncode == 1
+    what, where = done.stderr.partition("not started:\n")[2].splitlines()
+    assert what.startswith("the function read_token of on_startup raised FileNotFoundError: [Errno")
+    assert where == '  mine.py:7 in read_token: open("/nowhere/token")'
