@@ -18,6 +18,7 @@ from certwright.issuer.run.manifests import Installation, deployment, rbac_manif
 from certwright.issuer.run.run import NotReadyToRun, RunOptions, examine, serve
 from certwright.issuer.sign.result import find
 from certwright.kube import ApiError, JsonObject
+from certwright.kube.names import dns_label_problems, dns_subdomain_problems
 from certwright.runtime import ListenAddress, new_event_loop
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def make_parser(app: "IssuerApp[Any]") -> ArgumentParser:
     _add_run(made["run"])
     deploy = made["deploy"]
     deploy.add_argument("--image", required=True, help="the image; its entry point is this program")
-    deploy.add_argument("--replicas", type=int, default=2, help="one signs, others stand by (2)")
+    deploy.add_argument("--replicas", type=_count, default=2, help="one signs, others stand by (2)")
     _conformance_module().add_arguments(made["conformance"])
     made["doctor"].add_argument(
         "--installed",
@@ -102,11 +103,13 @@ def _add_installation(parser: ArgumentParser, app: "IssuerApp[Any]") -> None:
     parser.add_argument(
         "--name",
         default=app.name,
+        type=_object_name,
         help="name of the ServiceAccount, the roles and the Lease (%(default)s)",
     )
     parser.add_argument(
         "--namespace",
         default="",
+        type=_namespace,
         help="where it runs and cluster issuers find Secrets (default: that of the"
         " configuration, for printing: the name)",
     )
@@ -117,6 +120,24 @@ def _add_installation(parser: ArgumentParser, app: "IssuerApp[Any]") -> None:
         metavar="NAMESPACE/NAME",
         help="the ServiceAccount that approves requests (%(default)s)",
     )
+
+
+def _object_name(text: str) -> str:
+    if problems := dns_subdomain_problems(text):
+        raise ArgumentTypeError(f"{text!r} is not a name: {problems[0]}")
+    return text
+
+
+def _namespace(text: str) -> str:
+    if text and (problems := dns_label_problems(text)):
+        raise ArgumentTypeError(f"{text!r} is not a namespace: {problems[0]}")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"{text!r} is not a number of replicas, such as 2")
+    return int(text)
 
 
 def _account(text: str) -> str:

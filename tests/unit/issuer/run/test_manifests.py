@@ -206,3 +206,22 @@ def test_every_command_has_help(capsys: pytest.CaptureFixture[str], command: str
     if not command:
         assert "DemoIssuer and DemoClusterIssuer" in text
         assert "kubectl apply" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("rbac --namespace My_Team", "argument --namespace: 'My_Team' is not a namespace: "),
+        ("rbac --name My_Issuer", "argument --name: 'My_Issuer' is not a name: "),
+        ("deploy --image x --replicas -1", "argument --replicas: '-1' is not a number of replicas"),
+        ("rbac --approver me", "argument --approver: 'me' is not namespace/name"),
+    ],
+)
+def test_manifests_that_the_api_would_refuse_are_not_printed(
+    capsys: pytest.CaptureFixture[str], words: str, told: str
+) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        app().main(words.split())
+    printed_text = capsys.readouterr()
+    assert told in printed_text.err
+    assert not printed_text.out
