@@ -260,7 +260,7 @@ def _hints(kind: type) -> dict[str, Any]:
     try:
         return get_type_hints(kind, include_extras=True)
     except NameError as error:  # annotations are texts until here: see `from __future__`
-        raise TypeError(_unknown_type(kind, error.name)) from error
+        raise TypeError(_unknown_type(kind, error.name or str(error))) from error
 
 
 def _unknown_type(kind: type, missing: str) -> str:

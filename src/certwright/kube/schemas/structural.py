@@ -209,8 +209,10 @@ def _scalar(info: types.Type, path: str) -> JsonObject:
             raise SchemaError(path, "Decimal is not how the API writes amounts; use QuantityValue")
     if type(info) in _FORMATS:
         return {"type": "string", "format": _FORMATS[type(info)]}
-    is_class = isinstance(info, types.CustomType)
-    name = info.cls.__name__ if is_class else type(info).__name__.removesuffix("Type")
+    if isinstance(info, types.CustomType):
+        name = info.cls.__name__
+    else:
+        name = type(info).__name__.removesuffix("Type")
     raise SchemaError(path, f"{name} has no structural schema; use a Struct, list, map or scalar")
 
 
