@@ -23,6 +23,7 @@ BROAD_EXCEPT = {
     "certwright.testkit.node.node",
     "certwright.issuer.check.controller",
     "certwright.issuer.requests.controller",
+    "certwright.issuer.run.lifetime",
     "certwright.issuer.sign.sign",
     "certwright.webhook.endpoints",
 }

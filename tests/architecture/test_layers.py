@@ -71,6 +71,7 @@ THIRD_PARTY = {
     "pytest": {"certwright.testkit.plugin"},
     "pytest_asyncio": {"certwright.testkit.plugin"},
     "structlog": {
+        "certwright.issuer.run.lifetime",
         "certwright.issuer.run.run",
         "certwright.issuer.sign.threads",
         "certwright.issuers.acme.issuer",
