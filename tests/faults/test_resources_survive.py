@@ -18,6 +18,7 @@ from tests.support.faults.resourcescenarios import (
     add_to_steady,
     annotate,
     config,
+    crash_in_turn,
     declare,
     done,
     gizmo,
@@ -353,7 +354,8 @@ def most_of(play: Scenario) -> int | None:
 
 @each_scenario
 def test_crashes_at_every_write(play: Scenario) -> None:
-    assert survive(play, crash_after_every_write, most=most_of(play)) >= SOME
+    torture = crash_after_every_write if LONG else crash_in_turn
+    assert survive(play, torture, most=most_of(play)) >= 4
 
 
 @each_scenario

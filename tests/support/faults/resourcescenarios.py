@@ -172,6 +172,15 @@ def watched(play: Scenario) -> Any:
 # Tortures
 
 
+def crash_in_turn(calm: Any) -> Iterator[Any]:
+    """Kill the process once at each write: before it has the answer, and right after, in turn.
+
+    What a process learns of an answer dies with it, so that both leave the same behind.
+    """
+    for number in range(1, calm.writes + 1):
+        yield At(writes={number: Crash(answered=number % 2 == 0)})
+
+
 def restart_into_the_past(calm: Any) -> Iterator[Any]:
     """Kill the process at each write; show its successor the latest past and the earliest in turn."""
     for number, seen in enumerate(calm.seen_at_write, start=1):
