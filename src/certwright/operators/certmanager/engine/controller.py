@@ -340,7 +340,7 @@ class InstallController(Generic[T]):
 
     def _record(self, ctx: Context, obj: T, changes: KeptChanges) -> None:
         repaired = set(changes.repaired)
-        for change in changes.done.all.entries:
+        for change in changes.done.applied.entries:  # others are the concern of other parts
             for event in self._kind.events.changed(change, repaired=change.ref in repaired):
                 ctx.event(obj, *event)
 

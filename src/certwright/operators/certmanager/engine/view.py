@@ -111,7 +111,7 @@ class ClusterView:
                 if component in wanted.deployments
             ),
             definitions=tuple(
-                [await self._definition(ObjectRef.of(one)) for one in wanted.definitions]
+                [await self._definition(one.ref) for one in wanted.of(InstallStep.DEFINITIONS)]
             ),
             registrations=tuple(registered.values()),
             helpers=tuple([await self._helper(ref) for ref in wanted.helpers]),
