@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
@@ -278,6 +278,7 @@ DIFFERENCES = {
     "indexes": "which pods of an Indexed Job go when fewer may run: chosen by uid, so by chance",
 }
 """What is left out of the comparison, and why."""
+UNUSED: Final[JsonObject] = {"kind": ControllerRevision.kind, "name": "an unused revision"}
 
 
 def normalized(found: dict[Resource, Sequence[JsonObject]]) -> list[Any]:
@@ -294,9 +295,25 @@ def normalized(found: dict[Resource, Sequence[JsonObject]]) -> list[Any]:
             if kind is Job:
                 names[metadata["uid"]] = "uid"
     result = []
+    unused = _unused_revisions(found) if DaemonSet in found else set()
     for kind, objects in found.items():
-        result += [_essence(kind, obj, names) for obj in objects]
+        for obj in objects:
+            is_unused = kind is ControllerRevision and obj["metadata"]["name"] in unused
+            result.append(UNUSED if is_unused else _essence(kind, obj, names))
     return sorted(result, key=_canonical)
+
+
+def _unused_revisions(found: dict[Resource, Sequence[JsonObject]]) -> set[str]:
+    """Return the names of old revisions that no pod has: chance decides which of them are left."""
+    live = {pod["metadata"].get("labels", {}).get("controller-revision-hash") for pod in found[Pod]}
+    revisions = found[ControllerRevision]
+    latest = max((one["revision"] for one in revisions), default=0)
+    return {
+        one["metadata"]["name"]
+        for one in revisions
+        if one["revision"] != latest
+        and one["metadata"]["labels"]["controller-revision-hash"] not in live
+    }
 
 
 def _canonical(value: Any) -> bytes:
