@@ -36,7 +36,7 @@ from certwright.testkit.controlplane.flags import CONTROLLERS, WORKLOAD_CONTROLL
 SEEDS = int(os.environ.get("CERTWRIGHT_SEEDS") or 6)
 START = int(os.environ.get("CERTWRIGHT_TRACE_SEED", "0"))
 AT_ONCE = int(os.environ.get("CERTWRIGHT_TRACES_AT_ONCE") or 6)
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0
 LATER_SECONDS = 45.0
 """How long the embedded side is left alone after a step: longer than what a trace waits for."""
 NODES = ({"name": "one"}, {"name": "two"})

@@ -34,8 +34,8 @@ def election(cluster: RealCluster, identity: str) -> LeaderElection:
         name="greetings",
         namespace=cluster.namespace,
         identity=identity,
-        lease_duration=timedelta(seconds=8),  # a busy machine takes its time for a renewal
-        renew_deadline=timedelta(seconds=6),
+        lease_duration=timedelta(seconds=15),  # a busy machine takes its time for a renewal
+        renew_deadline=timedelta(seconds=12),
         retry_period=timedelta(seconds=1),
     )
 

@@ -195,7 +195,7 @@ class Served:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self.server.run())
             try:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(50):
                     await self.server.listening()
                 yield task
             finally:

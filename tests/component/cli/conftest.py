@@ -21,6 +21,7 @@ from certwright.apiserver import ApiServer
 from certwright.cli.main import main
 from certwright.client import Client, connect
 from certwright.kube import JsonObject, Key, Resource
+from certwright.testkit.controlplane.component import free_ports
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SECONDS = 50
@@ -252,3 +253,15 @@ def as_reader_of(ask: Ask, listening: Path) -> Callable[..., Any]:
         return ("--kubeconfig", str(path))
 
     return allow
+
+
+@pytest.fixture
+def unused_tcp_port() -> int:
+    """A port for a process that is about to start; pytest-asyncio's may be a connection's by then."""
+    return free_ports(1)[0]
+
+
+@pytest.fixture
+def unused_tcp_port_factory() -> Callable[[], int]:
+    """``unused_tcp_port_factory()``: one more."""
+    return lambda: free_ports(1)[0]

@@ -17,7 +17,8 @@ def sh(script: str, **more: object) -> JsonObject:
 
 
 def asks(script: str, **more: object) -> JsonObject:
-    return {"exec": {"command": ["sh", "-c", script]}, "periodSeconds": 1, **more}
+    command = ["sh", "-c", script]  # which takes more than the usual second on a busy machine
+    return {"exec": {"command": command}, "periodSeconds": 1, "timeoutSeconds": 30, **more}
 
 
 def stub(**more: object) -> JsonObject:
@@ -51,7 +52,7 @@ async def test_readiness_by_tcp(rig: PodRig) -> None:
 
 
 async def test_a_refused_connection_is_told(rig: PodRig) -> None:
-    probe = {"httpGet": {"path": "/x", "port": 9090}, "periodSeconds": 1}
+    probe = {"httpGet": {"path": "/x", "port": 9090}, "periodSeconds": 1, "timeoutSeconds": 30}
     await rig.run({"command": ["sleep", "1000"], "readinessProbe": probe})
     pod = await rig.until(lambda pod: "running" in state(pod))
     ip = pod["status"]["podIP"]
@@ -93,7 +94,9 @@ async def test_other_probes_wait_for_the_start(rig: PodRig) -> None:
 
 
 async def test_a_slow_probe_has_failed(rig: PodRig) -> None:
-    await rig.run(sh("sleep 1000", readinessProbe=asks("sleep 1000")), volumes=FOLDER)
+    probe = asks("sleep 1000")
+    del probe["timeoutSeconds"]  # one by default
+    await rig.run(sh("sleep 1000", readinessProbe=probe), volumes=FOLDER)
     told = await rig.event("Unhealthy")
     assert told["message"] == "Readiness probe failed: command timed out after 1s"
 

@@ -12,6 +12,7 @@ from tests.support.envoy.filexds import real_schema, require_envoy
 from tests.support.envoy.resources import TYPES, cluster, listener, rds, routes
 from tests.support.envoy.secrets import key_pair, tls_secret
 from tests.support.envoy.sidecar import sidecar, write_sidecar
+from tests.support.waits import PATIENCE_SECONDS
 from tests.support.xds.client import Served
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
@@ -52,7 +53,7 @@ class Operated:
         )
 
     async def until(self, name: str, condition: Callable[[EnvoyConfig], bool]) -> EnvoyConfig:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             while not condition(found := await self.cluster.get(EnvoyConfig, name)):
                 await asyncio.sleep(0.1)
         return found

@@ -99,7 +99,7 @@ async def test_envoy_takes_changes_and_says_what_it_rejects(tmp_path: Path, api:
         assert seen is not None
         assert (seen.node, seen.delta) == (KEY, api == "DELTA_GRPC")
         assert seen.user_agent.startswith("envoy 1.")
-        assert await found.envoy.admin.is_ready()
+        await found.envoy.until(found.envoy.admin.is_ready)
 
         # A cluster with endpoints changes: Envoy warms it, and must not wait for anything.
         started = asyncio.get_running_loop().time()

@@ -84,7 +84,7 @@ async def test_envoy_connects_to_the_server_that_it_was_told(tmp_path: Path, nam
                     return bool(seen) and len(seen[-1].types) >= 2 and seen[-1].in_sync
 
                 await running.until(in_sync)
-                assert await running.admin.is_ready()
+                await running.until(running.admin.is_ready)
             else:
 
                 async def refused() -> bool:

@@ -55,7 +55,7 @@ def arguments(sidecar: JsonObject) -> list[str]:
 
 
 def get(port: int) -> tuple[int, bytes]:
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("GET", "/")
         answer = connection.getresponse()

@@ -32,6 +32,7 @@ from certwright.kube.kinds import Event
 from certwright.listener import serve_web
 from certwright.pki.keys import KeyEncoding
 from certwright.testkit import Cluster
+from certwright.testkit.controlplane import component
 
 INSTALL = "`make test-tools` installs pebble, golang-cfssl and softhsm2"
 PATIENCE = 50.0
@@ -44,17 +45,14 @@ def needed(*programs: str) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports for TCP and UDP alike; held together so that they differ."""
-    with contextlib.ExitStack() as held:
-        ports: list[Any] = []
-        while len(ports) < count:
-            tcp = held.enter_context(socket.socket())
-            tcp.bind(("127.0.0.1", 0))
-            udp = held.enter_context(socket.socket(type=socket.SOCK_DGRAM))
-            with contextlib.suppress(OSError):
-                udp.bind(("127.0.0.1", tcp.getsockname()[1]))
-                ports.append(tcp.getsockname()[1])
-        return ports
+    """Return ports for TCP and UDP alike, which connections of others do not use up."""
+    found: set[int] = set()
+    while len(found) < count:
+        [port] = component.free_ports(1)
+        with contextlib.suppress(OSError), socket.socket(type=socket.SOCK_DGRAM) as udp:
+            udp.bind(("127.0.0.1", port))
+            found.add(port)
+    return list(found)
 
 
 @contextlib.contextmanager

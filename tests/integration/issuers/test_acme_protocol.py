@@ -34,6 +34,8 @@ from certwright.pki.keys import public_key_bytes
 
 KEYS = [("ECDSA", 256), ("ECDSA", 384), ("ECDSA", 521), ("RSA", 2048)]
 
+PATIENCE_SECONDS = 50.0
+
 
 def new_key(algorithm: str = "ECDSA", size: int = 0) -> Any:
     return pki.generate_key(pki.KeySpec(pki.KeyAlgorithm(algorithm), size))
@@ -47,12 +49,13 @@ def signing_request(*hosts: Any, common_name: str = "") -> Any:
 
 
 async def until_issued(
-    pebble: Any, login: Any, solvers: Any, request: Any, ticket: Any = None, steps: int = 40
+    pebble: Any, login: Any, solvers: Any, request: Any, ticket: Any = None
 ) -> Any:
     """Take an order to its end, every step by a client that knows nothing but the ticket."""
     names = identifiers(request)
     csr = request.csr.public_bytes(Encoding.DER)
-    for _ in range(steps):
+    deadline = SYSTEM.monotonic() + PATIENCE_SECONDS
+    while SYSTEM.monotonic() < deadline:
         async with Web(trusted=pebble.trusted) as web:
             ordering = OrderProcess(
                 AcmeClient(web, login, SYSTEM.now()), login, solvers, SYSTEM.now()

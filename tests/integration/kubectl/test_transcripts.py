@@ -22,7 +22,7 @@ from certwright.testkit.controlplane.assets import kubernetes_version
 HERE = Path(__file__).parent
 TRANSCRIPTS = sorted((HERE / "transcripts").glob("*.txt"))
 PROMPT = "$ "
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 60.0
 
 pytestmark = [pytest.mark.kubectl, pytest.mark.timeout(180)]
 

@@ -20,7 +20,7 @@ from certwright.testkit.certmanager.assets import LATEST
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
 
-SECONDS = 60.0
+SECONDS = 150.0
 """From applied manifests to an issued certificate, on a busy machine; it takes about ten."""
 NAMESPACE = "cert-manager"
 

@@ -41,7 +41,7 @@ from certwright.testkit.controlplane import ControlPlane
 from certwright.testkit.controlplane.component import ServerProcess, running
 from certwright.testkit.real import shared
 
-SECONDS = 40
+SECONDS = 60
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-GRACE_SECONDS = 2.0
+GRACE_SECONDS = 10.0
 
 
 def main() -> None:

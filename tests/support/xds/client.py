@@ -38,6 +38,9 @@ DAY = timedelta(days=1)
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
 DELTA = "/envoy.service.discovery.v3.AggregatedDiscoveryService/DeltaAggregatedResources"
 
+PATIENCE_SECONDS = 50.0
+"""How long others get: much more than they need, for machines are busy at times."""
+
 
 class XdsCa:
     """An authority that issues what a discovery server and its clients show."""
@@ -178,7 +181,7 @@ class Client:
         return found
 
     async def _next(self, stream_id: int) -> bytes | Ended:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             return await self._messages[stream_id].get()
 
     def arrived(self, stream_id: int) -> list[bytes]:
@@ -198,7 +201,7 @@ class Client:
         """Return when the server has handled everything that was sent before."""
         self.h2.ping(b"12345678")
         self.flush()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await self._pongs.get()
 
 
@@ -279,7 +282,7 @@ class Served:
         async with asyncio.TaskGroup() as group:
             task = group.create_task(self.server.run())
             try:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE_SECONDS):
                     await self.server.listening()
                 yield task
             finally:
@@ -293,7 +296,7 @@ class Served:
             server_hostname="localhost",
         )  # fmt: skip
         try:
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(PATIENCE_SECONDS):
                 data = await reader.read(1)
             shown: bytes = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
         finally:
@@ -350,6 +353,6 @@ def tls_of(
 
 async def until(condition: Any) -> None:
     """Wait until something is so that another task brings about."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not condition():
             await asyncio.sleep(0.005)

@@ -32,7 +32,7 @@ NAMES = ("a", "b", "c")
 VALUES = ("1", "2", "3", "bad1", "bad2")
 TYPES = (CLUSTER, LISTENER, SECRET, ROUTES)
 STEPS = 12
-LATE_SECONDS = 10.0
+LATE_SECONDS = 60.0
 """So long a server may take for what the other has sent."""
 BETWEEN_SECONDS = 0.1
 """So long is waited between looks for it: a server may take frequent pings for an attack."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from certwright.kube import JsonObject
 
-_SECONDS: Final = 5.0
+_SECONDS: Final = 30.0
 
 
 class EnvoyAdmin:

@@ -14,8 +14,8 @@ from certwright.testkit.controlplane.component import ServerProcess, running
 from certwright.testkit.envoy.admin import EnvoyAdmin
 from certwright.testkit.envoy.binary import find_envoy
 
-_CHECK_SECONDS: Final = 30.0
-_START_SECONDS: Final = 30.0
+_CHECK_SECONDS: Final = 60.0
+_START_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.02
 _ALWAYS: Final = ("--disable-hot-restart", "--concurrency", "1")
 
@@ -32,7 +32,7 @@ class RunningEnvoy:
         """What it has written so far."""
         return self._process.log.read_text("utf-8", "replace")
 
-    async def until(self, condition: Callable[[], Awaitable[bool]], seconds: float = 15.0) -> None:
+    async def until(self, condition: Callable[[], Awaitable[bool]], seconds: float = 60.0) -> None:
         """Wait until a condition holds; a failure shows the end of Envoy's log."""
         try:
             async with asyncio.timeout(seconds):
