@@ -43,7 +43,11 @@ SETTINGS = RolloutSettings(dialects=[CertwrightDialect()], quiet=timedelta(secon
 
 
 def deployment() -> JsonObject:
-    probe = {"httpGet": {"port": "https", "path": "/", "scheme": "HTTPS"}, "periodSeconds": 1}
+    probe = {
+        "httpGet": {"port": "https", "path": "/", "scheme": "HTTPS"},
+        "periodSeconds": 1,
+        "timeoutSeconds": 30,  # that a machine is busy makes no pod unready
+    }
     container = {
         "name": "main",
         "image": "tls-server:1",

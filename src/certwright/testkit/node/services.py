@@ -37,7 +37,7 @@ class NodeSettings:
     mount_retry_seconds: float = 0.5
     """When missing objects of volumes are first looked for again; it doubles."""
     probe_scale: float = 1.0
-    """What delays and periods of probes are multiplied by."""
+    """What delays and periods of probes are multiplied by; silence is borne as long as without."""
 
     @property
     def backoff(self) -> RestartBackoff:

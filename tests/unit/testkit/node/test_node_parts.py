@@ -39,7 +39,10 @@ def test_a_verdict_takes_a_run_of_answers(answers: str, verdict: object) -> None
 def test_times_of_probes_have_defaults_and_a_scale() -> None:
     assert ProbeTimes.of({}) == ProbeTimes(0, 10, 1)
     spec = {"initialDelaySeconds": 5, "periodSeconds": 20, "timeoutSeconds": 3}
-    assert ProbeTimes.of(spec, 0.1) == ProbeTimes(0.5, 2.0, 3)
+    assert ProbeTimes.of(spec) == ProbeTimes(5, 20, 3)
+    # A program that is silent is unhealthy after a minute either way.
+    assert ProbeTimes.of(spec, 0.1) == ProbeTimes(0.5, 2.0, 18)
+    assert ProbeTimes.of({"periodSeconds": 1}, 0.1) == ProbeTimes(0, 0.1, 1)
 
 
 def ported(uid: str, *ports: JsonObject) -> JsonObject:

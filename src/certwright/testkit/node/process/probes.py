@@ -59,12 +59,15 @@ class ProbeTimes:
 
     @classmethod
     def of(cls, probe: JsonObject, scale: float = 1.0) -> "ProbeTimes":
-        """Return the times of a probe; delay and period are multiplied by *scale*."""
-        return cls(
-            (probe.get("initialDelaySeconds") or 0) * scale,
-            (probe.get("periodSeconds") or 10) * scale,
-            float(probe.get("timeoutSeconds") or 1),
-        )
+        """Return the times of a probe; delay and period are multiplied by *scale*.
+
+        What a shorter period saves is given to answers that take long: a program is held to be
+        unhealthy by its silence no sooner than without a scale, as on a machine that is busy.
+        """
+        period = float(probe.get("periodSeconds") or 10)
+        timeout = float(probe.get("timeoutSeconds") or 1)
+        delay = (probe.get("initialDelaySeconds") or 0) * scale
+        return cls(delay, period * scale, max(timeout, period - period * scale))
 
 
 RunCommand = Callable[[list[str], float], Awaitable[tuple[int, str]]]
