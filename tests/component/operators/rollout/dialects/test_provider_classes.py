@@ -9,7 +9,7 @@ from tests.support.rollout import pod_spec
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Deployment
-from certwright.operators.rollout.dialects.certwright import RESTART, CertwrightDialect
+from certwright.operators.rollout.dialects.certwright import ALSO, RESTART, CertwrightDialect
 from certwright.operators.rollout.dialects.reloader import ReloaderDialect
 from certwright.operators.rollout.dialects.reloaderoptions import (
     LAST_RELOADED_FROM,
@@ -217,7 +217,12 @@ async def test_what_changed_while_no_process_ran_is_noticed_once(
 async def test_a_lost_record_while_no_pod_runs_restarts_nothing(
     mounted: Mounted, rolling: EmbeddedRolling
 ) -> None:
+    await rolling.secret("beside", data={"a": "1"})
     await mounted.begin("ours")
+    await rolling.annotate("web", {ALSO: "secret/beside"})
+    await rolling.wait()
+    assert '"Secret/beside"' in await rolling.record()
+    await rolling.rolled_out()  # its generation is another one
     await mounted.rotate("web-1", "2")
     await rolling.wait()
     await rolling.rolled_out()
@@ -225,6 +230,7 @@ async def test_a_lost_record_while_no_pod_runs_restarts_nothing(
     for pod in PODS:
         await rolling.cluster.delete(POD_STATUS, f"{pod}-default-vault")
     await rolling.annotate("web", {RECORD: None})
+    await rolling.rolled_out()
     await rolling.wait()
     await rolling.cluster.create(pod_status("web-3", "2"))
     await rolling.wait(minutes=5)
