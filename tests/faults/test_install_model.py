@@ -104,6 +104,8 @@ class InstallStorm:
     foreign: Stored = field(init=False)
     worked: bool = False
     """Whether certificates could be issued, and nothing but the operator acted since."""
+    rested: bool = False
+    """Whether all was as wanted before the last wish."""
     wrong: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -200,7 +202,8 @@ class InstallStorm:
         self.site.danger, self.site.lag, self.cluster.broken = 0.0, 0.0, frozenset()
         if self.site.resource is not None:
             self.site.change({"spec": {"managementState": "Managed"}})
-        if self.rng.random() < 0.5:  # else the next wish comes in the middle
+        self.rested = self.rng.random() < 0.5  # else the next wish comes in the middle
+        if self.rested:
             await self._until_works()
 
     async def _turn(self, pause: float) -> bool:
@@ -228,6 +231,9 @@ class InstallStorm:
 
     def _observe(self, when: str) -> None:
         """Note what the operator must not let happen once certificates could be issued."""
+        mixed = self.cluster.mixed() if self.rested else []
+        if len(mixed) > 1:
+            self.wrong.append(f"{when}, at {self.cluster.now:.0f} s, pods are replaced of {mixed}")
         trouble = self.cluster.refusal() or self.cluster.missing_rights()
         if self.worked and trouble:
             self.wrong.append(f"{when}, at {self.cluster.now:.0f} s: {trouble}")

@@ -158,6 +158,10 @@ class ModelCluster:
                     return f"{image} lacks {ref}"
         return ""
 
+    def mixed(self) -> list[str]:
+        """Return the Deployments with pods of more than one version."""
+        return [name for name, pods in self.pods.items() if len({one.image for one in pods}) > 1]
+
     def ready(self, deployment: str) -> list[ModelPod]:
         """Return the pods of a Deployment that are ready."""
         return [one for one in self.pods.get(deployment, ()) if one.ready_at <= self.now]
