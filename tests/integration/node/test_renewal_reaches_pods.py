@@ -34,7 +34,7 @@ from certwright.testkit.controlplane import AssetsMissing
 from certwright.testkit.node import Program
 from certwright.testkit.node.plane import control_plane_with_node
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(480)]
 
 SERVER = Path(tlsserver.__file__)
 WEB = Key("default", "web")
@@ -131,7 +131,7 @@ async def test_a_renewed_certificate_is_served_and_no_request_fails() -> None:
     images = {**images, "tls-server:*": Program((sys.executable, str(SERVER)))}
     async with (
         control_plane_with_node(images=images, settings=QUICK) as running,
-        asyncio.timeout(200),
+        asyncio.timeout(400),
         asyncio.TaskGroup() as tasks,
     ):
         client = running.client
