@@ -202,9 +202,10 @@ class InstallStorm:
         self.site.danger, self.site.lag, self.cluster.broken = 0.0, 0.0, frozenset()
         if self.site.resource is not None:
             self.site.change({"spec": {"managementState": "Managed"}})
-        self.rested = self.rng.random() < 0.5  # else the next wish comes in the middle
-        if self.rested:
+        rests = self.rng.random() < 0.5  # else the next wish comes in the middle
+        if rests:
             await self._until_works()
+        self.rested = rests
 
     async def _turn(self, pause: float) -> bool:
         """Make a pass and let time pass; return whether the pass was quiet."""
