@@ -17,6 +17,7 @@ from certwright.kube import Key, NotFound, ObjectMeta, crd_manifest
 from certwright.kube.kinds import ConfigMap, CustomResourceDefinition, Lease, ServiceAccount
 from certwright.runtime import Controller, LeaderElection, Manager, WatchState, policy_rules
 from certwright.testkit import RealCluster
+from certwright.testkit.cluster import GARBAGE_SECONDS
 from greeting import Greeting, GreetingSpec, controller
 
 pytestmark = pytest.mark.real
@@ -59,14 +60,14 @@ class Freezer:
         """The connection belongs to the cluster."""
 
 
-async def eventually(holds: Callable[[], Any]) -> None:
+async def eventually(holds: Callable[[], Any], seconds: float = PATIENCE_SECONDS) -> None:
     """Wait until something holds; *holds* may be async."""
 
     async def held() -> object:
         found = holds()
         return await found if asyncio.iscoroutine(found) else found
 
-    await until(f"what line {holds.__code__.co_firstlineno} waits for", held)
+    await until(f"what line {holds.__code__.co_firstlineno} waits for", held, seconds)
 
 
 class LeaseReads:
@@ -246,7 +247,8 @@ async def test_a_controller_needs_no_more_than_its_printed_rules(
         await greetings.delete(ConfigMap, "hi-0")
         await eventually(lambda: _has(greetings, {"hi-0"}))
         await greetings.delete(Greeting, "hi")
-        await eventually(lambda: _has(greetings, set()))
+        # The garbage collector looks for new kinds twice a minute.
+        await eventually(lambda: _has(greetings, set()), GARBAGE_SECONDS)
     assert not refusals.seen
 
 
