@@ -27,8 +27,9 @@ AGE = re.compile(r"^\d+s$")
 UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 COMPARED_HEADERS = ("allow", "cache-control", "content-type", "location", "retry-after", "warning")
 VERBS = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-PATIENCE_SECONDS = 60
-"""How long the controllers of the real control plane get for what they do asynchronously."""
+PATIENCE_SECONDS = 100
+"""How long the controllers of the real control plane get for what they do asynchronously. The garbage
+collector pauses for up to half a minute while it learns of kinds that other tests add and remove."""
 
 Json = dict[str, Any]
 
