@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 
 from certwright.apply import Declared, Live, Owner, Rules
+from certwright.apply.engine.apply import Recreation, recreation
 from certwright.apply.engine.declared import desired_of
 from certwright.apply.engine.findings import Definitions, failed, is_decided, is_established
 from certwright.apply.engine.leftovers import leftovers
 from certwright.apply.engine.memory import Memory, digest_of
 from certwright.apply.engine.preserve import Sent
-from certwright.apply.engine.recreation import Recreation, recreation
 from certwright.apply.kinds import UnknownKind
 from certwright.client import ConnectFailed, Propagation
 from certwright.kube import (

@@ -18,10 +18,10 @@ from certwright.apply.engine.blockers import obstacles
 from certwright.apply.engine.declared import Adopt, Declared, Owner, desired_of
 from certwright.apply.engine.findings import Definitions, ObjectOutcome, created, failed
 from certwright.apply.engine.memory import Memory, digest_of
-from certwright.apply.engine.recreation import recreation
+from certwright.apply.engine.preserve import becomes_headless
 from certwright.apply.kinds import UnknownKind
 from certwright.apply.refs import ObjectRef
-from certwright.client import TransportError
+from certwright.client import Propagation, TransportError
 from certwright.kube import (
     AlreadyExists,
     ApiError,
@@ -36,6 +36,8 @@ ATTEMPTS: Final = 5
 """How often an object is looked at anew when it changed between look and write."""
 YOUNG_ATTEMPTS: Final = 20
 """How often a kind or namespace that was created a moment ago is tried again."""
+_CONFIGURATION: Final = frozenset({("v1", "ConfigMap"), ("v1", "Secret")})
+_IMMUTABLE: Final = "field is immutable when `immutable` is set"
 
 BeforeWrite = Callable[[], Awaitable[None]]
 """Is awaited before an object is written; what it raises ends the run, but for an `ApiError`."""
@@ -222,3 +224,42 @@ class Application(ABC):
             and known.digest == self._digest
             and known.rules == self._rules
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Recreation:
+    """How an object goes before it comes back."""
+
+    propagation: Propagation | None = None
+
+
+def recreation(wanted: Declared, live: Live, refusal: Invalid) -> Recreation | None:
+    """Decide whether the refusal of an update ends with a new object; None if it does not.
+
+    Without being told so, only where nothing can be lost: immutable configuration, which is a
+    value, and a Service that gives up its address, which has no other way. Raises `ValueError` if
+    it should, but how its dependents go is not one of the possible ways.
+    """
+    ref, rules = wanted.ref, wanted.rules
+    if not (rules.recreate or _is_harmless(ref, wanted, live, refusal)):
+        return None
+    if not rules.recreate_propagation:
+        return Recreation()
+    try:
+        return Recreation(Propagation(rules.recreate_propagation))
+    except ValueError as error:
+        raise ValueError(
+            f'invalid deletion propagation policy on object "{ref.id}": '
+            f'"{rules.recreate_propagation}" is invalid, '
+            f"supported values: [{' '.join(sorted(Propagation))}]"
+        ) from error
+
+
+def _is_harmless(ref: ObjectRef, wanted: Declared, live: Live, refusal: Invalid) -> bool:
+    kind = (ref.api_version, ref.kind)
+    if kind in _CONFIGURATION:
+        return any(
+            cause.reason == "FieldValueForbidden" and _IMMUTABLE in cause.message
+            for cause in refusal.causes
+        )
+    return kind == ("v1", "Service") and becomes_headless(live.obj, wanted.obj)

@@ -18,7 +18,13 @@ import structlog
 from msgspec import Struct, field
 
 from certwright.kube.objects import Key, Resource
-from certwright.kube.rawjson import foreign_entries, identity, is_deep, without_managed_fields
+from certwright.kube.rawjson import (
+    MAX_DEPTH,
+    foreign_entries,
+    identity,
+    is_deep,
+    without_managed_fields,
+)
 from certwright.runtime.cache.entries import (
     TOO_DEEP,
     CachedOwner,
@@ -194,7 +200,7 @@ class EntryDecoder:
         shared = self._shared_fields
         known = shared.get(own)
         if known is None:
-            known = b"" if is_deep(own) else own
+            known = b"" if len(own) > 2 * MAX_DEPTH and is_deep(own) else own
             if len(shared) < SHARED_FIELDS:
                 shared[own] = known
         return known
