@@ -401,6 +401,49 @@ async def test_what_is_taken_back_keeps_its_rights_until_it_is_gone(
     assert "step" not in await installing.status()
 
 
+async def test_pods_of_the_first_of_three_versions_keep_their_rights(
+    installing: Installing,
+) -> None:
+    name = "cert-manager-controller-issuers"
+    more = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}
+
+    def widen(objects: list[JsonObject]) -> None:
+        named(objects, name, "ClusterRole")["rules"].append(more)
+
+    async def has_right() -> bool:
+        return more in (await installing.find(ClusterRole, name))["rules"]
+
+    installing.bundles = {**installing.bundles, V119: packed(V119, widen)}
+    pods = {f"*webhook:{V119}": PodPlay(ready=NEVER), f"*controller:{V120}": PodPlay(ready=NEVER)}
+    installing.played.play = replace(installing.played.play, pods=pods)
+    await installing.declare(version=V119)
+    await installing.advance(30)
+    await installing.change(version=V120)
+    await installing.advance(60)
+    assert set((await versions(installing)).values()) == {V120}
+    assert "installedVersion" not in await installing.status()
+    await installing.change(version=V121)
+    await installing.advance(5)
+    assert (await installing.conditions())["Upgradeable"] == "False/VersionsSkipped"
+    assert (await installing.status())["step"]["fromVersions"] == [V119]
+    installing.played.play = replace(
+        installing.played.play, pods={f"*cainjector:{V121}": PodPlay(ready=NEVER)}
+    )
+    await installing.change(upgrade={"allowSkip": True})
+    await installing.advance(30)
+    assert (await installing.status())["step"]["fromVersions"] == [V120, V119]
+    assert await has_right(), "a pod of the first version still runs"
+    await installing.restart()
+    assert await has_right()
+    installing.played.play = replace(installing.played.play, pods={})
+    which = Selection("cert-manager", "app.kubernetes.io/component=cainjector")
+    await installing.cluster.client.delete_collection(Pod, which)
+    await installing.until_available()
+    await installing.advance(60)
+    assert (await installing.status())["installedVersion"] == V121
+    assert not await has_right()
+
+
 @pytest.mark.scenario("CMD-39")
 @pytest.mark.parametrize("component", ["cainjector", "webhook", "controller"])
 async def test_a_restart_in_the_middle_resumes(installing: Installing, component: str) -> None:

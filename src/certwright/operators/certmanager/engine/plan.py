@@ -110,13 +110,14 @@ def seen_report(
     before: Previous, plan: InstallPlan, seen: Observed, step: InstallStep | None, now: datetime
 ) -> InstallReport:
     """Return a report about what is seen, with the step that is under way and since when."""
-    progress, known = None, before.progress
+    known = before.progress
+    progress = known if plan.halted else None
     if step is not None and not plan.halted:
         same = known is not None and (known.step, known.version) == (step, plan.wanted.version)
         since = known.since if known is not None and same else now.replace(microsecond=0)
         progress = StepProgress(step, plan.wanted.version, since, plan.course.others)
     seconds = (now - progress.since).total_seconds() if progress is not None else 0.0
-    overdue = seconds > plan.request.upgrade.step_seconds
+    overdue = not plan.halted and seconds > plan.request.upgrade.step_seconds
     return InstallReport(
         request=plan.request,
         version=plan.wanted.version,

@@ -46,7 +46,7 @@ async def _plan(
         request, wanted, before, source.window(request.version), source.versions
     )
     seen = await view.observe(wanted, foreign)
-    way = course(wanted.version, seen.components, before.installed, before.left_for(wanted.version))
+    way = course(wanted.version, seen.components, before.installed, before.left)
     definitions = {one.name: one for one in seen.definitions}
     around = replace(around, definitions=definitions, installed=before.installed)
     obstacles = preflight(request, wanted, way, around)

@@ -46,10 +46,10 @@ class Previous:
     failed_version: str = ""
     """The version from which the installation was rolled back; empty if it was not."""
 
-    def left_for(self, version: str) -> Sequence[str]:
-        """Return the versions that are being left for another."""
-        known = self.progress
-        return known.left if known is not None and known.version == version else ()
+    @property
+    def left(self) -> Sequence[str]:
+        """The versions that are being left, also if another one is requested meanwhile."""
+        return self.progress.left if self.progress is not None else ()
 
 
 @dataclass(frozen=True, slots=True)
