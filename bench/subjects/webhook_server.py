@@ -53,7 +53,7 @@ async def main(folder: str, port: int) -> None:
     numbers = WebhookMetrics(Metrics())
     certificate = ServingCertificate(SYSTEM, numbers, webhook_profile())
     follower = DirectoryFollower(
-        CertificateDirectory(folder, interval=timedelta(milliseconds=20)), certificate
+        CertificateDirectory(folder, interval=timedelta(milliseconds=100)), certificate
     )
     server = WebhookServer(
         [AdmissionEndpoint(webhook) for webhook in WEBHOOKS],

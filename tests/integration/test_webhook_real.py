@@ -191,6 +191,41 @@ async def test_certificates_are_swapped_while_the_api_server_asks(
     assert kept is not None
 
 
+async def test_the_api_server_keeps_its_connections(
+    real_cluster: RealCluster, tmp_path: Path
+) -> None:
+    """A thousand reviews, and few handshakes: its client keeps 25 connections."""
+    write_projected(tmp_path, "1", as_files(Ca(now=SYSTEM.now()).serving()))
+    operated = Operated(real_cluster, tmp_path)
+
+    async def load(worker: int) -> None:
+        for number in range(500 // 8):
+            obj = config_map(
+                f"w{worker}-{number}",
+                namespace=real_cluster.namespace,
+                labels={LABEL: "search"},
+            )
+            await real_cluster.client.create(obj, dry_run=True)
+
+    async with operated.running():
+        await operated.until("")
+        await operated.until_patched()
+        async with asyncio.TaskGroup() as group:
+            for worker in range(8):
+                group.create_task(load(worker))
+        samples = (await operated.manager.exposition()).decode().splitlines()
+    reviews = sum(_value(line) for line in samples if "_webhook_reviews_total{" in line)
+    [handshakes] = [
+        _value(line) for line in samples if line.startswith("certwright_webhook_connections_total")
+    ]
+    assert reviews >= 2 * 8 * (500 // 8)
+    assert handshakes <= 25
+
+
+def _value(line: str) -> float:
+    return float(line.rpartition(" ")[2])
+
+
 def _certificate_of(operated: Operated) -> Any:
     [server] = [part for part in operated.manager._runnables if hasattr(part, "listening")]
     return server._certificate  # type: ignore[attr-defined]

@@ -184,9 +184,14 @@ class Served:
         )
 
     def count(self, path: str, result: str) -> float:
-        value = self.metrics.registry.get_sample_value(
-            "certwright_webhook_reviews_total", {"webhook": path, "result": result}
-        )
+        return self._sample("certwright_webhook_reviews_total", webhook=path, result=result)
+
+    @property
+    def connections(self) -> float:
+        return self._sample("certwright_webhook_connections_total")
+
+    def _sample(self, name: str, **labels: str) -> float:
+        value = self.metrics.registry.get_sample_value(name, labels)
         assert value is not None
         return value
 

@@ -39,6 +39,9 @@ class WebhookMetrics:
         self.in_flight = metrics.gauge(
             "controller_runtime_webhook_requests_in_flight", "Reviews under way", ["webhook"]
         )
+        self.connections = metrics.counter(
+            "certwright_webhook_connections_total", "Connections accepted, after their handshake"
+        )
         self.not_found = metrics.counter(
             "certwright_webhook_not_found_total", "Requests for a path that is not served"
         )

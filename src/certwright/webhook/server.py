@@ -82,13 +82,17 @@ def webhook_profile(client_authority: bool = False) -> HandshakeProfile:  # noqa
 class _Server(web.Server):
     """Closes connections that never carry a request: any pod can open them."""
 
-    def __init__(self, handler: Any, *, patience: float, **options: Any) -> None:
+    def __init__(
+        self, handler: Any, *, patience: float, metrics: WebhookMetrics, **options: Any
+    ) -> None:
         super().__init__(handler, **options)
         self._patience = patience
+        self._metrics = metrics
         self._unused: dict[web.RequestHandler, asyncio.TimerHandle] = {}
 
     def connection_made(self, handler: web.RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
+        self._metrics.connections.inc()
         loop = asyncio.get_running_loop()
         self._unused[handler] = loop.call_later(self._patience, transport.close)
 
@@ -150,6 +154,7 @@ class WebhookServer:
         server = _Server(
             self._serve,
             patience=self._limits.connect.total_seconds(),
+            metrics=self._metrics,
             request_factory=partial(_request, limit=self._limits.body_bytes),
             access_log=None,
             keepalive_timeout=IDLE_SECONDS,

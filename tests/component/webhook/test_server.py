@@ -199,6 +199,21 @@ async def test_a_connection_stays_open_as_the_client_wants(
         writer.close()
 
 
+async def test_a_thousand_reviews_need_no_more_handshakes_than_come_at_a_time() -> None:
+    served, at_a_time = Served(ENDPOINTS), 8
+    async with served.running(), served.caller() as caller:
+
+        async def send() -> None:
+            for _ in range(1000 // at_a_time):
+                assert (await caller.review("/check"))["allowed"]
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(at_a_time):
+                group.create_task(send())
+    assert served.count("/check", "allowed") == 1000
+    assert served.connections == at_a_time
+
+
 async def test_chunks_that_came_at_once_are_bounded_as_well() -> None:
     served = Served(ENDPOINTS, limits=ReviewLimits(body_bytes=100))
     lines = ("POST /check HTTP/1.1", "Host: x", "Content-Type: application/json")
