@@ -234,16 +234,16 @@ def test_restart_into_every_earlier_state() -> None:
 
 def test_events_dropped_repeated_late_and_out_of_order() -> None:
     tortures = (drop_each_event, repeat_each_event, delay_each_event)
-    survives(short_life, small_app.operator, *tortures, ignore=IGNORED, most=24)
+    survives(short_life, small_app.operator, *tortures, ignore=IGNORED, most=12)
 
 
 def test_watches_that_break() -> None:
-    survives(short_life, small_app.operator, break_each_watch, ignore=IGNORED, most=24)
+    survives(short_life, small_app.operator, break_each_watch, ignore=IGNORED, most=12)
 
 
 def test_requests_that_fail() -> None:
     tortures = (refuse_every_write, lose_every_answer, fail_every_request)
-    survives(short_life, small_app.operator, *tortures, ignore=IGNORED, most=24)
+    survives(short_life, small_app.operator, *tortures, ignore=IGNORED, most=12)
 
 
 @dataclass

@@ -49,8 +49,8 @@ from certwright.testkit import (
 )
 from certwright.testkit.faults.simulation import Play, Scenario, storm
 
-SEEDS = 59
-"""Of each scenario; over two thousand together."""
+SEEDS, FEWER_SEEDS = 68, 20
+"""Of each scenario, and of each of those that take long; over two thousand together."""
 
 
 # Stories: what users do. `steady` is wanted from beginning to end.
@@ -344,12 +344,19 @@ SMALL = {
 }  # fmt: skip
 """Played under some of the faults unless a campaign is asked for: others of the more than twenty-five
 scenarios write and see the same, and more."""
-SOME = 6
+LARGE = {mass_deletion, take_over, class_change, immutable, refused}
+"""Each takes as long as two or three others: fewer seeds and points, unless a campaign is asked for."""
+SOME, MORE = 6, 10
 
 
 def most_of(play: Scenario) -> int | None:
-    """Return at how many points faults are tried; None is all."""
-    return SOME if play in SMALL else None
+    """Return at how many points faults are tried, evenly spread; None is all."""
+    return SOME if play in SMALL else MORE if play in LARGE else None
+
+
+def seeds_of(play: Scenario) -> range:
+    """Return the storms over a scenario; a campaign has as many over each."""
+    return range(FEWER_SEEDS if play in LARGE else SEEDS)
 
 
 @each_scenario
@@ -371,7 +378,7 @@ def test_every_single_event_dropped(play: Scenario) -> None:
 
 @each_scenario
 def test_writes_that_are_refused_or_answered_by_nobody(play: Scenario) -> None:
-    survive(play, refuse_every_write if LONG else refuse_in_turn, lose_every_answer, most=8)
+    survive(play, refuse_every_write if LONG else refuse_in_turn, lose_every_answer, most=SOME)
 
 
 @pytest.mark.parametrize("play", SCENARIOS if LONG else [drift], ids=lambda p: p.__name__)
@@ -393,6 +400,6 @@ def test_the_same_seed_takes_the_same_way() -> None:
 def test_storms(play: Scenario) -> None:
     meddle = None if play in GIVEN_UP else add_to_steady
     campaign = simulate(
-        watched(play), operator(), seeds=range(SEEDS), ignore=PASSING, meddle=meddle
+        watched(play), operator(), seeds=seeds_of(play), ignore=PASSING, meddle=meddle
     )
     assert campaign.crashes > 0
