@@ -11,7 +11,7 @@ import msgspec
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
-from certwright.kube import JsonObject, Key
+from certwright.kube import JsonObject, Key, Resource
 from certwright.kube.kinds import ConfigMap, Secret, ServiceAccount
 from certwright.runtime import Cache, Entry
 
@@ -54,6 +54,11 @@ def names(count: int) -> list[str]:
     return [f"unit-{number:04d}" for number in range(count)]
 
 
+def keys(namespace: str, count: int) -> list[Key]:
+    """Return their keys."""
+    return [Key(namespace, name) for name in names(count)]
+
+
 def manifests(namespace: str, name: str) -> str:
     """Return the three objects of one ManagedResource."""
     return _OBJECTS.format(namespace=namespace, name=name)
@@ -85,14 +90,13 @@ async def create_all(client: Client, objects: Iterable[JsonObject]) -> None:
     await _each([partial(client.create, obj) for obj in objects])
 
 
-async def delete_units(client: Client, namespace: str, names_: Iterable[str]) -> None:
-    """Ask for the deletion of ManagedResources, some at a time.
+async def delete_all(client: Client, resource: Resource, of: Iterable[Key]) -> None:
+    """Delete objects one by one, some at a time.
 
-    A request for all would do: but the API server then marks one after the other, and nobody
-    who waits for that can be faster.
+    In a request for all of them the API server deletes one after the other: a subject that
+    waits for that cannot be faster, and 30,000 take longer than it gives a request.
     """
-    keys = [Key(namespace, name) for name in names_]
-    await _each([partial(client.delete, ManagedResource, key) for key in keys])
+    await _each([partial(client.delete, resource, key) for key in of])
 
 
 async def _each(calls: Sequence[Callable[[], Coroutine[Any, Any, object]]]) -> None:

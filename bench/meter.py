@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+_THREAD_SCHEDULE = Path("/proc/thread-self/schedstat")
 _PROC = Path("/proc/self")
 
 
@@ -90,15 +91,24 @@ def _timed_collection() -> float:
     return time.thread_time() - started
 
 
+def unqueued_time() -> float:
+    """Return seconds on a clock that stands still while this thread waits for a processor.
+
+    So it counts what the thread computes, and how long it waits for the interpreter's lock.
+    """
+    wall = time.perf_counter()
+    return wall - int(_THREAD_SCHEDULE.read_text("ascii").split()[1]) / 1e9
+
+
 class Stalls:
     """The longest stretch in which the event loop did not come round.
 
-    *cpu_ms* is what was computed in such a stretch: by this thread itself, or by whatever *used*
-    counts. *wall_ms* includes the time other processes took the core away.
+    *cpu_ms* is what was computed in such a stretch by this thread itself, or the least of what
+    *clocks* count. *wall_ms* includes the time other processes took the core away.
     """
 
-    def __init__(self, used: Callable[[], float] = time.thread_time) -> None:
-        self._used = used
+    def __init__(self, *clocks: Callable[[], float]) -> None:
+        self._clocks = clocks or (time.thread_time,)
         self.reset()
 
     def reset(self) -> None:
@@ -106,7 +116,8 @@ class Stalls:
 
     async def watch(self) -> None:
         while True:
-            cpu, wall = self._used(), time.perf_counter()
+            wall, before = time.perf_counter(), [clock() for clock in self._clocks]
             await asyncio.sleep(0)
-            self.cpu_ms = max(self.cpu_ms, (self._used() - cpu) * 1000)
+            passed = [clock() - then for clock, then in zip(self._clocks, before, strict=True)]
+            self.cpu_ms = max(self.cpu_ms, min(passed) * 1000)
             self.wall_ms = max(self.wall_ms, (time.perf_counter() - wall) * 1000)

@@ -41,22 +41,18 @@ CONTENTS = {
     "Secret": {"type": "Opaque", "data": {"token": "c2VjcmV0LXRva2Vu"}},
     "ServiceAccount": {"automountServiceAccountToken": False},
 }
-CONDITIONS = [
-    {
-        "type": kind,
-        "status": status_,
-        "reason": reason,
-        "message": "All resources are as they should be.",
-        "lastTransitionTime": TIME,
-        "lastUpdateTime": TIME,
-    }
-    for kind, status_, reason in (
-        ("ResourcesApplied", "True", "ApplySucceeded"),
-        ("ResourcesHealthy", "True", "ResourcesHealthy"),
-        ("ResourcesProgressing", "False", "ResourcesRolledOut"),
-        ("Ready", "True", "ResourcesHealthy"),
-    )
-]
+ALL_WELL = {
+    "ResourcesApplied": ("True", "ApplySucceeded"),
+    "ResourcesHealthy": ("True", "ResourcesHealthy"),
+    "ResourcesProgressing": ("False", "ResourcesRolledOut"),
+    "Ready": ("True", "ResourcesHealthy"),
+}
+BEING_DELETED = {
+    "ResourcesApplied": ("Progressing", "DeletionPending"),
+    "ResourcesHealthy": ("False", "DeletionPending"),
+    "ResourcesProgressing": ("True", "DeletionPending"),
+    "Ready": ("False", "DeletionPending"),
+}
 
 Json = dict[str, Any]
 
@@ -94,7 +90,9 @@ class Bare:
         )
 
     async def delete(self, name: str) -> None:
-        """Three objects, finalizer."""
+        """Conditions, three objects, finalizer."""
+        said = {"status": {"conditions": conditions(BEING_DELETED)}}
+        await self._write("PATCH", f"{self._unit(name)}/status", said, MERGE)
         for kind in PLURALS:
             await self._write("DELETE", self._object(kind, name), {}, JSON)
         await self._write("PATCH", self._unit(name), {"metadata": {"finalizers": None}}, MERGE)
@@ -130,12 +128,27 @@ def status(namespace: str, name: str) -> Json:
     refs[0]["labels"] = {"app": name, **LABELS}
     said = {
         "observedGeneration": 1,
-        "conditions": CONDITIONS,
+        "conditions": conditions(ALL_WELL),
         "resources": refs,
         "secretsDataChecksum": UID + UID,
         "summary": {"applied": 3, "healthy": 3, "total": 3},
     }
     return {"status": said}
+
+
+def conditions(of: dict[str, tuple[str, str]]) -> list[Json]:
+    """Return conditions as a status has them."""
+    return [
+        {
+            "type": kind,
+            "status": status_,
+            "reason": reason,
+            "message": "All resources are as they should be.",
+            "lastTransitionTime": TIME,
+            "lastUpdateTime": TIME,
+        }
+        for kind, (status_, reason) in of.items()
+    ]
 
 
 async def each(names_: list[str], work: Callable[[str], Awaitable[None]]) -> None:

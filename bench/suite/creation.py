@@ -16,6 +16,7 @@ from bench.suite.managed_resources import (
     EDITS,
     NAMESPACES,
     OBJECTS,
+    PATIENCE_SECONDS,
     SUBJECTS,
     Phase,
     Stopwatch,
@@ -92,7 +93,8 @@ async def _started(
 ) -> AsyncIterator[tuple[Program, Stopwatch]]:
     """Run a subject, from when it has nothing more to do."""
     task = task_for(plane, NAMESPACES[subject], units, follow=subject == "bare loop")
-    with Program(f"subjects.{SUBJECTS[subject]}", task, root=root) as program:
+    module = f"subjects.{SUBJECTS[subject]}"
+    with Program(module, task, patience_seconds=PATIENCE_SECONDS, root=root) as program:
         await asyncio.to_thread(program.line)
         await at_rest(program)
         yield program, Stopwatch(plane, client, program)
@@ -102,7 +104,9 @@ async def _afterwards(plane: ControlPlane, client: Client) -> After:
     """Start the operator anew beside what it has applied, let it rest, and disturb it."""
     namespace = NAMESPACES["certwright"]
     task = task_for(plane, namespace, UNITS)
-    with Program("subjects.certwright_resources", task) as program:
+    with Program(
+        "subjects.certwright_resources", task, patience_seconds=PATIENCE_SECONDS
+    ) as program:
         watch = Stopwatch(plane, client, program)
         await asyncio.to_thread(program.line)
         await watch.start()

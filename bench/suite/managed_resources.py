@@ -15,7 +15,8 @@ from bench.apimetrics import Usage, usage
 from bench.managedworkload import (
     Witness,
     create_all,
-    delete_units,
+    delete_all,
+    keys,
     names,
     source,
     unit,
@@ -26,8 +27,8 @@ from bench.processes import ROOT, Program, cpu_of
 from bench.result import Bar, Figures, Result, at_least, at_most, exactly
 from bench.suite.drift import Repairs, disturb
 from certwright.api.managedresources import ManagedResource
-from certwright.client import Client, Selection, connect, until_served
-from certwright.kube import JsonObject, crd_manifest
+from certwright.client import Client, connect, until_served
+from certwright.kube import JsonObject, Key, crd_manifest
 from certwright.kube.kinds import Secret
 from certwright.testkit.controlplane import ControlPlane, control_plane
 
@@ -38,6 +39,8 @@ IDLE_SECONDS = 300
 EDITS = 500
 NAMESPACES = {"bare loop": "bare", "certwright": "keep"}
 SUBJECTS = {"bare loop": "bare_resources", "certwright": "certwright_resources"}
+PATIENCE_SECONDS = 3_600
+"""How long a subject may take, on a busy machine and with the idle minutes."""
 MIB = 2**20
 OTHERS = ("leases", "services")
 """What is not counted: leases are renewed, and the server itself lists Services now and then."""
@@ -123,7 +126,8 @@ async def bare(plane: ControlPlane, client: Client, units: int) -> Life:
     namespace = NAMESPACES["bare loop"]
     await create_all(client, [unit(namespace, name) for name in names(units)])
     async with witnessed(client, namespace) as witness:
-        with Program("subjects.bare_resources", task_for(plane, namespace, units)) as program:
+        task = task_for(plane, namespace, units)
+        with Program("subjects.bare_resources", task, patience_seconds=PATIENCE_SECONDS) as program:
             watch = Stopwatch(plane, client, program)
             await asyncio.to_thread(program.line)
             await watch.start()
@@ -132,7 +136,9 @@ async def bare(plane: ControlPlane, client: Client, units: int) -> Life:
             applied = await watch.stop()
             await watch.start()
             program.go_on()
-            await delete_units(client, namespace, names(units))
+            await delete_all(
+                client, ManagedResource, [Key(namespace, name) for name in names(units)]
+            )
             await witness.sees_none()
             return Life(applied, await watch.stop())
 
@@ -152,7 +158,9 @@ async def ours(
     await create_all(client, [unit(namespace, name) for name in names(units)])
     async with witnessed(client, namespace) as witness:
         task = task_for(plane, namespace, units)
-        with Program("subjects.certwright_resources", task, root=root) as program:
+        with Program(
+            "subjects.certwright_resources", task, patience_seconds=PATIENCE_SECONDS, root=root
+        ) as program:
             watch = Stopwatch(plane, client, program)
             await asyncio.to_thread(program.line)
             await watch.start()
@@ -177,10 +185,11 @@ async def _long_parts(
     life.repairs = await disturb(client, namespace, names(units), EDITS, Random(4))
     await at_rest(program)
     rss = program.rss()
-    await create_all(client, [foreign_secret(number) for number in range(FOREIGN_SECRETS)])
+    foreign = [Key("default", f"foreign-{number:05d}") for number in range(FOREIGN_SECRETS)]
+    await create_all(client, [foreign_secret(key) for key in foreign])
     await at_rest(program)
     life.rss_with_foreign = life.rss + program.rss() - rss
-    await client.delete_collection(Secret, Selection("default"))
+    await delete_all(client, Secret, foreign)
 
 
 async def _delete(
@@ -188,10 +197,9 @@ async def _delete(
 ) -> None:
     namespace = NAMESPACES["certwright"]
     await watch.start()
-    await delete_units(client, namespace, names(units))
+    await delete_all(client, ManagedResource, keys(namespace, units))
     await witness.sees_none()
     life.deleted = await watch.stop()
-    await client.delete_collection(Secret, Selection(namespace))
 
 
 async def at_rest(program: Program) -> None:
@@ -214,9 +222,9 @@ def _namespace(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def foreign_secret(number: int) -> JsonObject:
+def foreign_secret(key: Key) -> JsonObject:
     """Return a Secret that is not ours."""
-    metadata = {"name": f"foreign-{number:05d}", "namespace": "default"}
+    metadata = {"name": key.name, "namespace": key.namespace}
     data = {"tls.crt": "Q0VSVElG" * 40}
     return {"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": data}
 
@@ -246,7 +254,7 @@ def _result(lives: dict[str, list[Life]], runs: int) -> Result:
         f"{UNITS:,} ManagedResources of a ConfigMap, a Secret and a ServiceAccount each, with "
         "their Secrets, exist when the operator starts on a real etcd and kube-apiserver; it has "
         "20 workers. The bare loop makes the same writes with aiohttp and uvloop, 20 at a time: "
-        "finalizer, three creations, status; later three deletions and the finalizer, while "
+        "finalizer, three creations, status; later conditions, three deletions, finalizer, while "
         "another client deletes the ManagedResources, as fast as the API server allows, for both "
         "alike. Each has servers of its own. Idle, drift and memory are from one run. Calls are "
         "the API server's count, leases aside, and Services, which it lists itself every three "
