@@ -13,7 +13,8 @@ from certwright.kube import Key
 from certwright.kube.kinds import Deployment, Secret
 from certwright.runtime import Cache, Entry, configure_logs
 
-AT_ONCE = 4
+AT_ONCE = 16
+"""As many as ours writes."""
 
 
 class Loop:

@@ -307,7 +307,7 @@ def assemble(controller: Controller, process: Manager) -> RunningController:
     for trigger in controller.triggers:
         shares[trigger.watched.resource].listen(workers.listener(trigger))
     for channel in controller.channels:
-        channel.connect(queue.add)
+        channel.connect(queue.add_after)
     for share in shares.values():
         share.listen(environment.applier.forgets(share.store.resource))
     return RunningController(workers, recorder, list(shares.values()))

@@ -165,13 +165,18 @@ class Channel:
     """
 
     def __init__(self) -> None:
-        self._queues: list[Callable[[Key, Priority], None]] = []
+        self._queues: list[Callable[[Key, float, Priority], None]] = []
 
-    def send(self, key: Key, priority: Priority = Priority.FRESH) -> None:
-        """Queue a key, as a change of the object itself would. Any number of times is once."""
-        for add in self._queues:
-            add(key, priority)
+    def send(
+        self, key: Key, priority: Priority = Priority.FRESH, *, after_seconds: float = 0.0
+    ) -> None:
+        """Queue a key, as a change of the object itself would. Any number of times is once.
 
-    def connect(self, add: Callable[[Key, Priority], None]) -> None:
+        Of several delays of one key the earliest counts.
+        """
+        for add_after in self._queues:
+            add_after(key, after_seconds, priority)
+
+    def connect(self, add_after: Callable[[Key, float, Priority], None]) -> None:
         """Pass to this queue whatever is sent from now on."""
-        self._queues.append(add)
+        self._queues.append(add_after)

@@ -12,7 +12,7 @@ from typing import Final
 from certwright.client import Client
 from certwright.kube import Key, NotFound
 from certwright.kube.kinds import Job, Namespace, PodDisruptionBudget, Secret
-from certwright.operators.rollout.decision.compare import SourceContents
+from certwright.operators.rollout.decision.compare import SourceChange, SourceContents
 from certwright.operators.rollout.engine.consumers import CONSUMED, Consumers
 from certwright.operators.rollout.engine.controller import RolloutController
 from certwright.operators.rollout.engine.keysecret import KeySecret
@@ -175,11 +175,16 @@ class _Process:
     def _wake(self, ref: WorkloadRef) -> None:
         self._channels[ref.kind].send(ref.key)
 
-    def _source_changed(self, ref: SourceRef, contents: SourceContents | None) -> None:
+    def _source_changed(
+        self, ref: SourceRef, contents: SourceContents | None, change: SourceChange
+    ) -> None:
         self._metrics.source(ref, contents)
+        if change is SourceChange.NONE or not self.sources.is_ready:
+            return
         for workload in self._consumers.of(ref):
-            if self._controllers[workload.kind].source_changed(workload.key):
-                self._wake(workload)
+            seconds = self._controllers[workload.kind].source_changed(workload, change)
+            if seconds is not None:
+                self._channels[workload.kind].send(workload.key, after_seconds=seconds)
 
     def _namespace_changed(self, namespace: str) -> None:
         for kind, store in self._consumers.stores.items():

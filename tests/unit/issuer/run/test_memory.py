@@ -51,7 +51,7 @@ def test_requests_are_linked_until_forgotten() -> None:
 def test_the_last_complaint_is_heard_once_and_wakes_the_issuer() -> None:
     memory = AppMemory(KINDS)
     woken = []
-    memory.channels[ISSUER].connect(lambda key, _priority: woken.append(key))
+    memory.channels[ISSUER].connect(lambda key, _seconds, _priority: woken.append(key))
     first, second = CheckFailure("first"), CheckFailure("second")
     memory.report(ONE, first)
     memory.report(ONE, second)

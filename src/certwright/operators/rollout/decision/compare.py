@@ -10,6 +10,7 @@ and what is older than the record is what a pod still has that was not updated y
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum, auto
 from typing import Final
 
 from certwright.operators.rollout.decision.certificates import CertificateFacts
@@ -45,6 +46,27 @@ class SourceContents:
     digests: Mapping[str, str] = field(default_factory=dict)
     """By key."""
     certificate: CertificateFacts | None = None
+
+
+class SourceChange(Enum):
+    """What a change of a source may mean to workloads that consume it."""
+
+    NONE = auto()
+    """Only its version is another one."""
+    CONTENTS = auto()
+    """Values changed, and nothing else: whether a restart follows is seen when they are quiet."""
+    STANDING = auto()
+    """It appeared or disappeared, or its metadata changed, by which it may count or not: what is
+    to be on record may be something else from now on."""
+
+
+def change_of(old: SourceContents | None, new: SourceContents | None) -> SourceChange:
+    """Return what changed of a source, of which None is known if it is not there or unreadable."""
+    if old is None or new is None:
+        return SourceChange.STANDING
+    if old.labels != new.labels or old.annotations != new.annotations:
+        return SourceChange.STANDING
+    return SourceChange.NONE if old.digests == new.digests else SourceChange.CONTENTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,9 +43,8 @@ class DigestKey:
         return self._digest(b"all", *(part for pair in sorted(pairs) for part in _parts(*pair)))
 
     def _digest(self, *parts: bytes) -> str:
-        digest = self._hmac.copy()
-        for part in parts:
-            digest.update(len(part).to_bytes(8) + part)  # so that no two lists of parts are alike
+        digest = self._hmac.copy()  # with lengths, so that no two lists of parts are alike
+        digest.update(b"".join([len(part).to_bytes(8) + part for part in parts]))
         return urlsafe_b64encode(digest.digest()[:_DIGEST_BYTES]).decode()
 
 

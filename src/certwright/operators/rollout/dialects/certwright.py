@@ -96,8 +96,10 @@ class CertwrightDialect:
 def _sources(workload: Workload, annotation: str, problems: list[str]) -> Iterable[SourceRef]:
     """Return what an annotation lists; what is wrong with it goes to *problems*."""
     found: list[SourceRef] = []
+    if annotation not in workload.annotations:
+        return found
     try:
-        for part in listed(workload.annotations.get(annotation, "")):
+        for part in listed(workload.annotations[annotation]):
             kind, _, name = part.partition("/")
             if kind.lower() not in _KINDS:
                 raise ValueError(

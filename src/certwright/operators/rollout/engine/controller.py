@@ -12,7 +12,11 @@ from typing import Final
 from certwright.client import TransportError
 from certwright.clock import Clock
 from certwright.kube import ApiError, Conflict, JsonObject, Key, parse_time
-from certwright.operators.rollout.decision.compare import ContentComparison, compare
+from certwright.operators.rollout.decision.compare import (
+    ContentComparison,
+    SourceChange,
+    compare,
+)
 from certwright.operators.rollout.decision.restraint import (
     Circumstances,
     RestartObstacle,
@@ -51,6 +55,7 @@ QUIET_TOLERANCE: Final = 0.02
 """Which part of a quiet window may be missing: Secrets of a workload that are renewed together are
 not written in the same instant, and one pass at the end is enough for all."""
 SOON_SECONDS: Final = 0.001
+_SECOND: Final = timedelta(seconds=1)
 MOST_REWRITES: Final = 3
 """How often a record is written again that another client removes."""
 
@@ -65,7 +70,7 @@ class _Due:
     changed: float
     """When they changed last."""
     waits_for: RestartWait | None = None
-    """What the last pass found. One that comes at the end of the quiet window needs none before."""
+    """What the last pass found; the quiet window if there was none yet."""
 
 
 @dataclass(slots=True)
@@ -102,20 +107,26 @@ class RolloutController:
         self._due: dict[WorkloadRef, _Due] = {}
         self._written: dict[WorkloadRef, _Written] = {}
         self._writing: set[Key] = set()
+        self._own_windows: set[WorkloadRef] = set()
+        """Workloads with a quiet window other than that of the settings."""
 
     # What takes a pass
 
-    def source_changed(self, key: Key) -> bool:
-        """Take note that a source of a workload changed; return whether that takes a pass now.
+    def source_changed(self, ref: WorkloadRef, change: SourceChange) -> float | None:
+        """Take note that a source of a workload changed; return after how long that takes a pass.
 
-        A workload in its quiet window is looked at when the window ends, which is later from now
-        on.
+        With new contents the quiet window begins, and one pass at its end is enough. If it is in
+        one already, the window ends later from now on, and None is returned: no other pass.
         """
-        due = self._due.get(WorkloadRef(self._kind, key))
-        if due is None or due.waits_for is not RestartWait.QUIET:
-            return True
-        due.digest, due.changed = "", self._clock.monotonic()
-        return False
+        moment, due = self._clock.monotonic(), self._due.get(ref)
+        if due is None and change is SourceChange.CONTENTS and ref not in self._own_windows:
+            self._due[ref] = _Due("", moment, moment, RestartWait.QUIET)
+            self._metrics.waits(ref, RestartWait.QUIET)
+            return self._settings.quiet / _SECOND
+        if due is not None and due.waits_for is RestartWait.QUIET:
+            due.digest, due.changed = "", moment
+            return None if change is SourceChange.CONTENTS else 0.0
+        return 0.0
 
     def held_by_budgets(self, namespace: str) -> list[Key]:
         """Return the workloads of a namespace whose restart waits for a disruption budget."""
@@ -161,6 +172,7 @@ class RolloutController:
             self._forget(WorkloadRef(self._kind, key))
             return DONE
         now = WorkloadPass(ctx, identity_of(workload), workload, policy, ctx.clock.now())
+        (self._own_windows.discard if policy.quiet is None else self._own_windows.add)(now.ref)
         self._observe(now)
         found = compare(workload, policy, await self._sources.present(policy), self._sources.key)
         self._reporter.doubtful(now, found)
@@ -186,6 +198,8 @@ class RolloutController:
 
     async def _confirmed(self, found: ContentComparison) -> ContentComparison:
         """Ask about sources that seem older than the record; `Conflict` if the view was late."""
+        if not any(source.stale for source in found.changed):
+            return found
         for source in found.changed:
             if source.stale and source.contents is not None:
                 version = source.contents.resource_version
@@ -219,7 +233,7 @@ class RolloutController:
             due.changed = moment
         due.digest = found.digest
         quiet = self._settings.quiet if now.policy.quiet is None else now.policy.quiet
-        seconds = quiet / timedelta(seconds=1)
+        seconds = quiet / _SECOND
         until = min(due.changed + seconds, due.since + QUIET_PERIODS * seconds)
         left = until - moment
         return now.now + timedelta(seconds=left if left > QUIET_TOLERANCE * seconds else 0)
@@ -322,7 +336,7 @@ class RolloutController:
 
     def _until(self, moments: list[datetime | None], now: WorkloadPass, else_: Outcome) -> Outcome:
         """Return the outcome that looks again at the first of some moments, if there is one."""
-        seconds = [(one - now.now) / timedelta(seconds=1) for one in moments if one is not None]
+        seconds = [(one - now.now) / _SECOND for one in moments if one is not None]
         return again(min(max(min(seconds), 0.001), LONGEST_SECONDS)) if seconds else else_
 
     def _rest(self, ref: WorkloadRef) -> None:
@@ -334,6 +348,7 @@ class RolloutController:
     def _forget(self, ref: WorkloadRef) -> None:
         self._rest(ref)
         self._written.pop(ref, None)
+        self._own_windows.discard(ref)
         self._reporter.forget(ref)
         self._registry.forget(ref)
 

@@ -38,7 +38,7 @@ def last_restart(workload: Workload) -> datetime | None:
 
 def gave_up(workload: Workload) -> bool:
     """Return whether the controller of a workload says that a rollout after a restart failed."""
-    return last_restart(workload) is not None and workload.progress.stalled
+    return workload.progress.stalled and last_restart(workload) is not None
 
 
 @dataclass(slots=True)
@@ -73,7 +73,7 @@ class RestartRegistry:
             self.end(ref)
 
     def _note_movement(self, workload: Workload, now: datetime) -> None:
-        if last_restart(workload) is None or workload.progress.healthy:
+        if workload.progress.healthy or last_restart(workload) is None:
             self._moved.pop(workload.ref, None)
             return
         state = (workload.generation, workload.progress.done)
@@ -96,10 +96,11 @@ class RestartRegistry:
 
     def _is_under_way(self, workload: Workload, now: datetime) -> bool:
         """Return whether a restart of a workload has not made it healthy yet."""
-        begun, ends = last_restart(workload), self.patience_ends(workload)
-        if begun is None or ends is None or now >= begun + LONGEST * self.patience:
-            return False  # others may have broken it since
-        return now < ends
+        ends = self.patience_ends(workload)
+        if ends is None or now >= ends:
+            return False
+        begun = last_restart(workload)  # others may have broken it since
+        return begun is not None and now < begun + LONGEST * self.patience
 
     def forget(self, ref: WorkloadRef) -> None:
         """Drop a workload that is gone, or not to be restarted any more."""

@@ -48,7 +48,9 @@ class RolloutSettings:
     budgets: bool = True
     """Whether PodDisruptionBudgets are watched."""
     random_bytes: Callable[[int], bytes] = secrets.token_bytes
-    workers: int = 4
+    workers: int = 16
+    """How many workloads of a kind are looked at, and written, at the same time. What limits how
+    many restart is `limits`; fewer workers only make all of them wait for the API server."""
 
     def __post_init__(self) -> None:
         if self.quiet < timedelta():

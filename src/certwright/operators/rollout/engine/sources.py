@@ -11,7 +11,13 @@ from typing import Final
 
 from certwright.client import Client, Selection, TransportError, request
 from certwright.kube import ApiError, NotFound, Resource, kinds
-from certwright.operators.rollout.decision.compare import Counted, SourceContents, counted
+from certwright.operators.rollout.decision.compare import (
+    Counted,
+    SourceChange,
+    SourceContents,
+    change_of,
+    counted,
+)
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.engine.contents import DigestedContents, read_contents
 from certwright.operators.rollout.engine.keysecret import KeySecret
@@ -44,7 +50,7 @@ class SourceStores:
         *,
         namespace: str,
         wanted: Callable[[SourceRef], bool],
-        changed: Callable[[SourceRef, SourceContents | None], None],
+        changed: Callable[[SourceRef, SourceContents | None, SourceChange], None],
     ) -> None:
         self._client = client
         self._cache = cache
@@ -66,6 +72,11 @@ class SourceStores:
         assert self._key is not None
         return self._key
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether everything that workloads consume is known: no pass has begun before."""
+        return self._ready.is_set()
+
     async def ready(self) -> None:
         """Return as soon as everything that workloads consume is known."""
         await self._ready.wait()
@@ -81,7 +92,12 @@ class SourceStores:
                 await asyncio.sleep(self._backoff.delay(failures))
         self._complete.update(consumed)
         if SourceKind.PROVIDER_CLASS in wanted:  # not waited for: no contents are no change
-            self._classes = ProviderClasses(self._cache, self._namespace, self._key, self._changed)
+            self._classes = ProviderClasses(
+                self._cache,
+                self._namespace,
+                self._key,
+                lambda ref, contents: self._changed(ref, contents, SourceChange.STANDING),
+            )
         for kind in sorted(wanted & SOURCE_RESOURCES.keys()):
             self._stores[kind] = self._open(kind, self._key)
         for handle in self._stores.values():
@@ -97,7 +113,8 @@ class SourceStores:
             entry = new or old
             assert entry is not None
             ref = SourceRef(kind, *entry.key)
-            self._changed(ref, None if new is None else read_contents(ref, new))
+            before, after = (None if one is None else read_contents(ref, one) for one in (old, new))
+            self._changed(ref, after, change_of(before, after))
 
         handle = self._cache.store(
             SOURCE_RESOURCES[kind],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.unit.operators.rollout.decision.conftest import (
     KEY,
     OTHER_KEY,
+    contents,
     missing,
     policy,
     present,
@@ -20,6 +21,8 @@ from tests.unit.operators.rollout.decision.conftest import (
 from certwright.operators.rollout.decision.compare import (
     ContentComparison,
     Counted,
+    SourceChange,
+    change_of,
     compare,
     counted,
 )
@@ -202,3 +205,12 @@ def test_a_change_is_a_difference_in_what_is_consumed(
     again = judged(seen(after, "3"), found)
     assert again.recorded
     assert not again.changed
+
+
+def test_what_a_change_of_a_source_may_mean() -> None:
+    old, new = (contents(source(), {"a": value}) for value in ("1", "2"))
+    assert change_of(old, replace(old, resource_version="99")) is SourceChange.NONE
+    assert change_of(old, new) is SourceChange.CONTENTS
+    for other in (None, replace(new, labels={"x": "y"}), replace(old, annotations={"x": "y"})):
+        assert change_of(old, other) is SourceChange.STANDING
+        assert change_of(other, old) is SourceChange.STANDING
