@@ -5,7 +5,7 @@ constructors disagree with kubectl about scalars, keep the last of two equal key
 aliases without bound, and end the process on deep nesting.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -21,6 +21,9 @@ from certwright.apply.manifests.scalars import (
 )
 
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
+_SCALAR: Final = yaml.ScalarEvent
+_ALIAS: Final = yaml.AliasEvent
+_MAPPING_END: Final = yaml.MappingEndEvent
 _MERGE_TAG: Final = "tag:yaml.org,2002:merge"
 
 
@@ -57,13 +60,10 @@ def read_yaml(text: str, budget: Budget) -> tuple[Any, list[DuplicateKey]]:
     Of two equal keys the last one counts. An empty document is None. Raises `DocumentError` if the
     text is not YAML, holds what JSON cannot, or exceeds a limit.
     """
-    builder = _Builder(_events(text), budget)
-    return builder.document(), builder.duplicates
-
-
-def _events(text: str) -> Iterator[Any]:
     try:
-        yield from yaml.parse(text, Loader=_LOADER)
+        # Not `yaml.parse`, which asks twice for each event: most of the time goes into them.
+        builder = _Builder(_LOADER(text).get_event, budget)
+        return builder.document(), builder.duplicates
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(part for part in (error.context, error.problem) if part)
@@ -78,7 +78,8 @@ def _events(text: str) -> Iterator[Any]:
 
 @dataclass(slots=True)
 class _Builder:
-    events: Iterator[Any]
+    event: Callable[[], Any]
+    """Returns the next event; the last one ends the stream."""
     budget: Budget
     duplicates: list[DuplicateKey] = field(default_factory=list)
     anchors: dict[str, _Anchor | None] = field(default_factory=dict)
@@ -89,22 +90,20 @@ class _Builder:
     def document(self) -> Any:
         value = None
         seen = False
-        for event in self.events:
-            match event:
-                case yaml.DocumentStartEvent():
-                    if seen:
-                        self.fail("a second document begins without a line of ---", event)
-                    seen = True
-                    value = self.value(next(self.events), 1)
-                case _:
-                    continue
+        while not isinstance(event := self.event(), yaml.StreamEndEvent):
+            if isinstance(event, yaml.DocumentStartEvent):
+                if seen:
+                    self.fail("a second document begins without a line of ---", event)
+                seen = True
+                value = self.value(self.event(), 1)
         return value
 
     def value(self, event: Any, depth: int) -> Any:
         try:
-            self.budget.check_depth(depth)
-            self.deepest = max(self.deepest, depth)
-            if isinstance(event, yaml.AliasEvent):
+            if depth > self.deepest:
+                self.budget.check_depth(depth)
+                self.deepest = depth
+            if isinstance(event, _ALIAS):
                 return self.alias(event, depth)
             self.budget.take_nodes()
         except LimitExceeded as error:
@@ -115,17 +114,15 @@ class _Builder:
 
     def fresh(self, event: Any, depth: int) -> Any:
         self.nodes += 1
-        match event:
-            case yaml.ScalarEvent():
-                self.characters += len(event.value)
-                return self.scalar(event)
-            case yaml.SequenceStartEvent():
-                items = []
-                while not isinstance(item := next(self.events), yaml.SequenceEndEvent):
-                    items.append(self.value(item, depth + 1))
-                return items
-            case _:
-                return self.mapping(depth)
+        if isinstance(event, _SCALAR):
+            self.characters += len(event.value)
+            return self.scalar(event)
+        if isinstance(event, yaml.MappingStartEvent):
+            return self.mapping(depth)
+        items = []
+        while not isinstance(item := self.event(), yaml.SequenceEndEvent):
+            items.append(self.value(item, depth + 1))
+        return items
 
     def anchored(self, event: Any, depth: int) -> Any:
         """Build a value and remember it, with its measures, for its aliases."""
@@ -155,15 +152,15 @@ class _Builder:
     def mapping(self, depth: int) -> dict[str, Any]:
         built: dict[str, Any] = {}
         own: set[str] = set()  # merged keys may be given again
-        while not isinstance(event := next(self.events), yaml.MappingEndEvent):
+        while not isinstance(event := self.event(), _MAPPING_END):
             if _is_merge(event):
-                self.merge(built, next(self.events), depth)
+                self.merge(built, self.event(), depth)
                 continue
             key = self.key(event, depth)
             if key in own:
                 self.duplicates.append(DuplicateKey(key, event.start_mark.line + 1))
             own.add(key)
-            built[key] = self.value(next(self.events), depth + 1)
+            built[key] = self.value(self.event(), depth + 1)
         return built
 
     def merge(self, built: dict[str, Any], event: Any, depth: int) -> None:
@@ -177,10 +174,12 @@ class _Builder:
 
     def key(self, event: Any, depth: int) -> str:
         # As a key, a number keeps the way it was written: 1e6 is not 1000000.
-        plain = isinstance(event, yaml.ScalarEvent) and event.anchor is None
+        plain = isinstance(event, _SCALAR) and event.anchor is None
         if plain:
             self.count(event)
         key = self.raw(event) if plain else self.value(event, depth + 1)
+        if isinstance(key, str):
+            return key
         if isinstance(key, list | dict):
             self.fail("a list or mapping cannot be a key", event)
         try:
@@ -207,7 +206,7 @@ class _Builder:
 
     def scalar(self, event: Any) -> Scalar:
         value = self.raw(event)
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if type(value) is not int and type(value) is not float:
             return value
         try:
             return json_number(value)
@@ -220,7 +219,7 @@ class _Builder:
 
 def _is_merge(event: Any) -> bool:
     return (
-        isinstance(event, yaml.ScalarEvent)
+        isinstance(event, _SCALAR)
         and event.value == "<<"
         and (event.tag == _MERGE_TAG or (event.tag is None and event.implicit[0]))
     )
