@@ -109,6 +109,8 @@ def is_exempt(obj: JsonObject) -> bool:
 
 def any_health(obj: JsonObject) -> str:
     """Return the first condition that reports trouble."""
+    if not section(obj, "status").get("conditions"):
+        return ""  # as most objects: they have no status at all
     return (
         violated(obj, "Stalled", "False")
         or violated(obj, "Failed", "False")

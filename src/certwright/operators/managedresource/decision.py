@@ -197,7 +197,7 @@ def worth_a_pass(
         or (_annotation(old, keys.OPERATION) == _WAIT != _annotation(new, keys.OPERATION))
         or (became_unhealthy(old, new) and not is_deleting(new))
         or cleanup_completed(old, new, our_class)
-        or any(_annotation(old, name) != _annotation(new, name) for name in _ANSWERS)
+        or _is_answered(old, new)
         or lost_hold(old, new, our_class)
     )
 
@@ -251,6 +251,12 @@ def lost_hold(old: ManagedResource, new: ManagedResource, our_class: ResourceCla
 def condition_status(resource: ManagedResource, type_: str) -> str | None:
     """Return the status of a condition, None if it is not there."""
     return next((c.status for c in resource.status.conditions if c.type == type_), None)
+
+
+def _is_answered(old: ManagedResource, new: ManagedResource) -> bool:
+    """Return whether an annotation changed that asks for something else."""
+    before, after = old.metadata.annotations, new.metadata.annotations
+    return before != after and any(before.get(name) != after.get(name) for name in _ANSWERS)
 
 
 def _annotation(resource: ManagedResource, name: str) -> str | None:

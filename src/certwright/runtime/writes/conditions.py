@@ -6,6 +6,7 @@ it is True again is told, too. All other changes are for the log at level debug.
 first change of the kind's expected conditions becomes the event: the others have the same cause.
 """
 
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -129,22 +130,24 @@ class ConditionReporter:
         failure = (str(stored["metadata"].get("uid", "")), change.type)
         if change.before == "False":
             self._failed[failure] = None
-        level, worth = self._log.debug, False
+        level, worth = logging.DEBUG, False
         if self._is_expected(change.type, stored) and change.status == "False":
             self._failed[failure] = None
-            level, worth = self._log.warning, True
+            level, worth = logging.WARNING, True
         elif change.status == "True" and self._failed.pop(failure, "") is None:
-            level, worth = self._log.info, change.type in self._expected
+            level, worth = logging.INFO, change.type in self._expected
         while len(self._failed) > MAX_FAILED:
             del self._failed[next(iter(self._failed))]
-        level(
-            "condition changed",
-            kind=kind,
-            key=str(key_of(stored)),
-            type=change.type,
-            status=change.status,
-            before=change.before,
-            reason=change.reason,
-            message=shorten(redact_text(change.message), LOGGED_BYTES),
-        )
+        if self._log.is_enabled_for(level):
+            self._log.log(
+                level,
+                "condition changed",
+                kind=kind,
+                key=str(key_of(stored)),
+                type=change.type,
+                status=change.status,
+                before=change.before,
+                reason=change.reason,
+                message=shorten(redact_text(change.message), LOGGED_BYTES),
+            )
         return worth
