@@ -3,31 +3,17 @@
 import ast
 import importlib
 import re
-import shlex
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
 from certwright import client, kube
-from certwright.cli.main import app
-from certwright.cli.manager import flags as manager
-from certwright.cli.resourcemanager import flags as resourcemanager
-from certwright.cli.rollout import flags as rollout
 from certwright.issuer.conformance import Feature
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)(#[^)\s]*)?\)")
 ANCHORED = re.compile(r"\[[^\]]*\]\(([^)#\s]*)(#[^)\s]+)\)")
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 QUOTE = re.compile(r"<!-- file: (\S+) -->\n```\w*\n(.*?)```", re.DOTALL)
-OWN_FLAGS: dict[str, Any] = {
-    "manager": manager.parse,
-    "resource-manager": resourcemanager.parse,
-    "rollout run": lambda words: rollout.parse(words, {}),
-}
-"""Commands that read their flags themselves."""
 
 
 @pytest.fixture(scope="module")
@@ -78,30 +64,6 @@ def test_code_compiles_and_imports_what_exists(root: Path, pages: list[Path]) ->
                 module = importlib.import_module(str(node.module))
                 absent = [one.name for one in node.names if not hasattr(module, one.name)]
                 assert not absent, f"{where}: {absent}"
-
-
-def test_commands_that_are_shown_exist(root: Path, pages: list[Path]) -> None:
-    shown = [
-        (page, line)
-        for page in pages
-        for block in CONSOLE.findall(page.read_text("utf-8"))
-        for line in re.findall(r"^\$ certwright (.+)$", block, re.MULTILINE)
-    ]
-    assert len(shown) > 15
-    for page, line in shown:
-        command: Any = typer.main.get_command(app)
-        words = shlex.split(line.partition("|")[0].rstrip(" \\"), comments=True)
-        path: list[str] = []
-        while words and words[0] in getattr(command, "commands", {}):
-            path.append(words.pop(0))
-            command = command.commands[path[-1]]
-        assert not hasattr(command, "commands"), f"{page.relative_to(root)}: {line}"
-        if (name := " ".join(path)) in OWN_FLAGS:
-            OWN_FLAGS[name](words)
-            continue
-        known = {name for one in command.params for name in one.opts}
-        given = {word.partition("=")[0] for word in words if word[0] == "-" != word}
-        assert given <= known, f"{page.relative_to(root)}: {line}"
 
 
 def test_quoted_files_are_quoted_as_they_are(root: Path, pages: list[Path]) -> None:

@@ -187,9 +187,35 @@ def test_pause_and_resume(cli: Cli, ask: Ask, shop: None) -> None:
     done = cli("rollout", "pause", "deployment/web", "--reason", "migration")
     assert done.out == "Deployment default/web paused\n"
     told = cli("rollout", "why", "deployment/web").out
-    assert "it is paused (annotation rollout.certwright.dev/paused (migration))" in told
+    assert "it is paused (annotation rollout.certwright.dev/paused; migration)" in told
+    assert "it is paused" in cli("rollout", "status").out
     assert cli("rollout", "resume", "deployment/web").out == "Deployment default/web resumed\n"
     assert "paused" not in cli("rollout", "why", "deployment/web").out
+
+
+def test_a_pause_is_shown_before_anything_changes(cli: Cli, ask: Ask, shop: None) -> None:
+    cli("rollout", "pause", "deployment/web")
+    [told] = [row for row in cli("rollout", "status").out.splitlines() if " web " in row]
+    assert "current" in told
+    assert told.endswith("would wait: it is paused (annotation rollout.certwright.dev/paused)")
+
+
+def test_a_pause_is_shown_without_the_key(cli: Cli, shop: None) -> None:
+    cli("rollout", "pause", "deployment/web")
+    done = cli("rollout", "status", "--key-secret", "default/nowhere")
+    [told] = [row for row in done.out.splitlines() if " web " in row]
+    assert "unknown" in told
+    assert told.endswith("would wait: it is paused (annotation rollout.certwright.dev/paused)")
+    assert done.err.endswith("there is none; it is created by: certwright rollout run\n")
+
+
+def test_a_misspelt_source_is_told(cli: Cli, shop: None) -> None:
+    done = cli("rollout", "plan", "secret/web-tsl")
+    assert done.out == "no workload restarts when Secret default/web-tsl changes\n"
+    assert (
+        done.err
+        == "note: there is no Secret default/web-tsl now; choose another namespace with -n\n"
+    )
 
 
 def test_who_may_not_read_the_key_is_told(
@@ -209,8 +235,11 @@ def test_who_may_not_read_the_key_is_told(
     [
         (("why", "web"), "'web' is no workload; write it like deployment/web"),
         (("why", "pod/web"), "'pod/web' is no workload"),
-        (("why", "deployment/nowhere"), "there is no Deployment default/nowhere"),
-        (("pause", "deployment/nowhere"), "there is no Deployment default/nowhere"),
+        (
+            ("why", "deployment/nowhere"),
+            "there is no Deployment nowhere in namespace default; choose",
+        ),
+        (("pause", "deployment/nowhere"), "there is no Deployment nowhere in namespace default; "),
         (("plan", "web-tls"), "'web-tls' is no source; write it like secret/web-tls"),
         (("plan", "secret/A"), "secret 'A': "),
         (("status", "--dialects", "latin"), "--dialects: latin; there are certwright, redhat"),

@@ -72,7 +72,7 @@ def versions(bundles: Bundles = _FOLDER, output: OutputFormat = Output.TABLE) ->
     short_help="Print the manifests that a custom resource asks for.",
     epilog=examples(
         "certwright cert-manager render -f cert-manager.yaml",
-        "certwright cert-manager render -f cert-manager.yaml | certwright diff -f - --name x",
+        "certwright cert-manager render -f cert-manager.yaml | certwright diff -f - -i check",
     ),
 )
 def render(

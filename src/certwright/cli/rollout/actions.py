@@ -83,7 +83,7 @@ async def why(target: Target, workload: str, output: Output, asked: ReaderOption
         try:
             seen = await reader.workload(ref)
         except NotFound:
-            raise UsageError(f"there is no {ref.kind} {ref.key}; see: -n") from None
+            raise _absent(ref) from None
     print(explanation(seen) if output is Output.TABLE else document(documented(seen), output))
     _tell(reader)
     return 0
@@ -97,6 +97,7 @@ async def plan(
         ref = source_of(source, session.namespace)
         reader = asked.reader(session)
         seen = await reader.workloads("" if all_namespaces else session.namespace, ref)
+        await reader.note_absence(ref)
     if output is Output.TABLE:
         print(plan_text(ref, seen, width=terminal_width()))
     else:
@@ -144,9 +145,16 @@ async def _annotate(
         try:
             await session.client.patch(RESOURCES[ref.kind], ref.key, change, dry_run=dry_run)
         except NotFound:
-            raise UsageError(f"there is no {ref.kind} {ref.key}; see: -n") from None
+            raise _absent(ref) from None
     print(f"{ref.kind} {ref.key} {done}{' (dry run: nothing was changed)' if dry_run else ''}")
     return 0
+
+
+def _absent(ref: WorkloadRef) -> UsageError:
+    return UsageError(
+        f"there is no {ref.kind} {ref.key.name} in namespace {ref.key.namespace}; choose another"
+        " namespace with -n, or list those that ask for restarts: certwright rollout status -A"
+    )
 
 
 def _tell(reader: WorkloadReader) -> None:

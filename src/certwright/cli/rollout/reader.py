@@ -86,6 +86,7 @@ class WorkloadReader:
     _key: DigestKey | None = None
     _key_read: bool = False
     _sources: dict[SourceRef, SourceContents | None] = field(default_factory=dict)
+    _unreadable: set[SourceRef] = field(default_factory=set)
     _namespaces: dict[str, NamespaceFacts] = field(default_factory=dict)
     _budgets: dict[str, list[JsonObject]] = field(default_factory=dict)
 
@@ -113,6 +114,12 @@ class WorkloadReader:
                     found.append(seen)
         return found
 
+    async def note_absence(self, ref: SourceRef) -> None:
+        """Add a note if there is no such Secret or ConfigMap: its name may be misspelt."""
+        absent = await self._contents(ref) is None and ref not in self._unreadable
+        if absent and ref.kind is not SourceKind.PROVIDER_CLASS:
+            self.notes[f"there is no {ref} now; choose another namespace with -n"] = None
+
     async def _listed(self, kind: WorkloadKind, namespace: str) -> Sequence[JsonObject]:
         try:
             return (await self.client.list(RESOURCES[kind], namespace)).items
@@ -130,9 +137,7 @@ class WorkloadReader:
             ] = None
         present = tuple([one async for one in self._present(policy)])
         key = await self._digest_key()
-        if key is None:
-            return SeenWorkload(workload, policy, present)
-        comparison = compare(workload, policy, present, key)
+        comparison = None if key is None else compare(workload, policy, present, key)
         now = self.clock.now()
         around = Circumstances(
             now=now,
@@ -140,9 +145,10 @@ class WorkloadReader:
             stalled=gave_up(workload),
             budget=await self._forbidding_budget(workload),
         )
-        found = tuple(obstacles(workload, policy, comparison.changed, around))
+        changed = () if comparison is None else comparison.changed
+        found = tuple(obstacles(workload, policy, changed, around))
         record = read_record(workload.annotations.get(policy.record_annotation))
-        if record is None or record.key != key.id:
+        if key is None or record is None or record.key != key.id:
             return SeenWorkload(workload, policy, present, comparison, obstacles=found)
         recorded = f"{record.key}.{key.of_digests(record.digests())}"
         names = frozenset(record.sources)
@@ -191,6 +197,7 @@ class WorkloadReader:
                 self._sources[ref] = None
             except ApiError as error:
                 self.notes[f"{ref} cannot be read: {error}"] = None
+                self._unreadable.add(ref)
                 self._sources[ref] = None
         return self._sources[ref]
 
@@ -214,7 +221,7 @@ class WorkloadReader:
                 self._key = read_key(await self.client.get(Secret, self.home))
                 why = "it holds no key"
             except NotFound:
-                why = "there is none; is certwright rollout running?"
+                why = "there is none; it is created by: certwright rollout run"
             except ApiError as error:
                 why = str(error)
             if self._key is None:

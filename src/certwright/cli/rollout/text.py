@@ -123,8 +123,9 @@ def _row(seen: SeenWorkload, *, namespaces: bool) -> list[str]:
     ref = seen.workload.ref
     restarted = last_restart(seen.workload)
     message = "; ".join(seen.policy.problems) if seen.policy is not None else ""
-    if not message and state_of(seen) == PENDING:
-        message = "; ".join(map(obstacle_text, seen.obstacles[:1]))
+    if not message and seen.obstacles:
+        waits = obstacle_text(seen.obstacles[0])
+        message = waits if state_of(seen) == PENDING else f"would wait: {waits}"
     return [
         *([ref.key.namespace] if namespaces else []),
         str(ref.kind),

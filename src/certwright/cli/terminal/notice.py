@@ -1,4 +1,4 @@
-"""A notice on standard error when a server takes long to answer."""
+"""A notice on standard error when a server takes long to answer, or refuses connections."""
 
 import asyncio
 import sys
@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Final, TextIO
 
 from certwright.client import Request, Response, Stream, Transport
+from certwright.client.errors import ConnectFailed, NoConnectionFree, TlsFailed
 
 QUIET_SECONDS: Final = 2.0
 """How long a command may be silent before it reports what it is doing."""
@@ -13,7 +14,7 @@ CLEAR_LINE: Final = "\r\x1b[K"
 
 
 class NoticeTransport:
-    """A transport that prints a notice, once, when an answer takes long."""
+    """A transport that prints a notice, once, when no answer or no connection comes."""
 
     def __init__(self, inner: Transport, server: str, stream: TextIO | None = None) -> None:
         self._inner = inner
@@ -23,9 +24,14 @@ class NoticeTransport:
 
     async def send(self, request: Request) -> Response:
         """Pass a request on."""
-        timer = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._notice)
+        waiting = f"waiting for {self._server} to answer; press Ctrl-C to give up"
+        timer = asyncio.get_running_loop().call_later(QUIET_SECONDS, self._notice, waiting)
         try:
             return await self._inner.send(request)
+        except ConnectFailed as failure:
+            if not isinstance(failure, NoConnectionFree | TlsFailed):  # these are not tried again
+                self._notice(f"no connection to {self._server} yet, trying again")
+            raise
         finally:
             timer.cancel()
 
@@ -37,9 +43,8 @@ class NoticeTransport:
         """Close the transport beneath."""
         await self._inner.close()
 
-    def _notice(self) -> None:
+    def _notice(self, text: str) -> None:
         if not self._noticed:
             self._noticed = True
             clear = CLEAR_LINE if self._stream.isatty() else ""
-            text = f"{clear}waiting for {self._server} to answer; press Ctrl-C to give up"
-            print(text, file=self._stream, flush=True)
+            print(f"{clear}{text}", file=self._stream, flush=True)

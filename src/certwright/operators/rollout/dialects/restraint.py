@@ -76,7 +76,7 @@ def _paused(annotations: Mapping[str, str]) -> str:
     said = annotations.get(PAUSED, "")
     if said in {"", "false"}:
         return ""
-    reason = f" ({said[:_LONGEST_REASON]})" if said != "true" else ""
+    reason = f"; {said[:_LONGEST_REASON]}" if said != "true" else ""
     return f"annotation {PAUSED}{reason}"
 
 

@@ -36,7 +36,7 @@ def test_all_of_it() -> None:
 
 
 def test_why_it_is_paused_is_told_in_short() -> None:
-    assert held(paused="migration").paused.endswith("(migration)")
+    assert held(paused="migration").paused.endswith("; migration")
     assert len(held(paused="x" * 10_000).paused) < 300
     assert held(paused="false").paused == ""
 
