@@ -6,6 +6,7 @@ from datetime import datetime
 from certwright.clock import Clock
 from certwright.xds import typeurls
 from certwright.xds.observations import Connections, EnvoyObservation, ShownCertificate
+from certwright.xds.protocol.observation import Standings
 from certwright.xds.protocol.requests import StateRequest
 from certwright.xds.protocol.stateoftheworld import StateStream
 from certwright.xds.snapshot import NodeKey, NodeSnapshot
@@ -67,7 +68,8 @@ class PlayedEnvoy:
                 response.type_url, wanted, response.nonce, response.version, error
             )
             self._stream.receive(request, self._now)
-            self._connections.changed(self)
+            self._connections.judged(self)
+        self._connections.outdated(self)
 
     def shown(self) -> ShownCertificate | None:
         """Return which certificate it showed."""
@@ -81,6 +83,10 @@ class PlayedEnvoy:
             self.node, self.name, self.serial, self._since, self._since, "envoy 1.40.0", delta=False,
             types=tuple(self._stream.observe()),
         )  # fmt: skip
+
+    def standings(self) -> Standings:
+        """Return what the server says of it together with others."""
+        return self._stream.standings()
 
     def leave(self) -> None:
         """End the stream."""

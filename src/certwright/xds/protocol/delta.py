@@ -15,6 +15,7 @@ from typing import Final
 from certwright.xds.protocol.observation import (
     ClientVerdict,
     Received,
+    Standings,
     StreamResponse,
     TypeObservation,
 )
@@ -247,17 +248,22 @@ class DeltaStream:
         """Return what the client has of each type that it asked for."""
         return [self._observe(one) for one in self._subscriptions.values()]
 
+    def standings(self) -> Standings:
+        """Return the same, as far as it is told of many clients together."""
+        return tuple(
+            [
+                one.verdict.standing(one.type_url, self._wanted(one), one.source, len(one.known))
+                for one in self._subscriptions.values()
+            ]
+        )
+
     def _observe(self, subscription: _Subscription) -> TypeObservation:
         verdict = subscription.verdict
         wanted = self._wanted(subscription)
-        held = verdict.held
-        accepted = not verdict.outstanding and not verdict.rejected
-        if wanted is not None and accepted and subscription.source is wanted:
-            held = wanted.version  # it changed, but not in what this client asked for
         return TypeObservation(
             subscription.type_url,
             wanted.version if wanted and (wanted.resources or subscription.wildcard) else "",
-            held,
+            verdict.holds(wanted, subscription.source),
             verdict.state,
             verdict.since,
             verdict.rejected,

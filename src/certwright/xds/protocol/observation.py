@@ -5,6 +5,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from certwright.xds.snapshot import ResourceSet
+
 _REMEMBERED: Final = 4096
 """So many rejected versions are remembered per type and stream; the oldest is forgotten first."""
 
@@ -63,6 +65,27 @@ class TypeObservation(NamedTuple):
         return self.held == self.wanted and self.state is not SyncState.REJECTED
 
 
+class TypeStanding(NamedTuple):
+    """What one client has of one type, but for times, words and what is wanted.
+
+    It is the same for all clients that were sent the same and took it.
+    """
+
+    type_url: str
+    held: str
+    """The version that it accepted last; empty if none."""
+    resources: int
+    """How many resources it holds."""
+    accepted: bool
+    """Whether it accepted what it was sent last."""
+    rejected: str
+    """The version that it was sent last and rejected; empty if it did not."""
+
+
+Standings = tuple[TypeStanding, ...]
+"""What one client has, of each type that it asked for."""
+
+
 class StreamResponse(NamedTuple):
     """A response to be sent: its encoding, and what is needed to recognise the verdict."""
 
@@ -99,6 +122,29 @@ class ClientVerdict:
         """Whether the response that was rejected last had no resources."""
         self._rejected: dict[tuple[str, str], None] = {}
         self._doubtful: Mapping[str, str] = {}
+
+    def holds(self, wanted: ResourceSet | None, source: ResourceSet | None) -> str:
+        """Return the version that the client holds; it lacks nothing of its *source*."""
+        if wanted is not None and source is wanted and not self.outstanding and not self.rejected:
+            return wanted.version  # it changed, but not in what this client asked for
+        return self.held
+
+    def standing(
+        self,
+        type_url: str,
+        wanted: ResourceSet | None,
+        source: ResourceSet | None,
+        resources: int,
+    ) -> TypeStanding:
+        """Return what is to be said of the client together with others."""
+        state = self.state
+        return TypeStanding(
+            type_url,
+            self.holds(wanted, source),
+            resources,
+            state is SyncState.ACKNOWLEDGED,
+            self.rejected if state is SyncState.REJECTED else "",
+        )
 
     @property
     def outstanding(self) -> bool:

@@ -12,7 +12,7 @@ from certwright.xds.messages import Undecodable
 from certwright.xds.metrics import XdsMetrics
 from certwright.xds.observations import Connections, EnvoyObservation, ShownCertificate
 from certwright.xds.protocol.delta import DeltaStream
-from certwright.xds.protocol.observation import Received
+from certwright.xds.protocol.observation import Received, Standings
 from certwright.xds.protocol.requests import NodeInfo, read_delta_request, read_state_request
 from certwright.xds.protocol.stateoftheworld import StateStream
 from certwright.xds.protocol.violation import ProtocolViolation
@@ -76,8 +76,8 @@ class DiscoveryCall:
         self._done = False
         self._outdated = False
         """Whether there is a snapshot that the stream has not looked at."""
-        self._seen: EnvoyObservation | None = None
-        """What was observed last; None if something happened since."""
+        self._noted = False
+        """Whether is noted that the client may have something else than at the last look."""
         self.node: NodeKey | None = None
 
     def receive(self, message: bytes) -> None:
@@ -92,14 +92,14 @@ class DiscoveryCall:
             request = request._replace(type_url=self._kind.type_url)
         if self.node is None:
             self._begin(request.node)
-        self._seen = None
+        self._note()
         try:
             received = self._stream.receive(request, self._host.clock.now())
         except ProtocolViolation as error:
             raise _invalid("violation", str(error)) from None
         self._host.metrics.requests(request.type_url, received)
         if received in _VERDICTS:
-            self._host.connections.changed(self)
+            self._host.connections.judged(self)
 
     def _begin(self, info: NodeInfo | None) -> None:
         node_id = info.id if info else ""
@@ -122,8 +122,13 @@ class DiscoveryCall:
     def _look(self) -> None:
         if self._outdated and self.node is not None:
             self._outdated = False
-            self._seen = None
+            self._note()
             self._stream.update(self._host.snapshots.get(self.node))
+
+    def _note(self) -> None:
+        if not self._noted:
+            self._noted = True
+            self._host.connections.outdated(self)
 
     def half_closed(self) -> None:
         """End the stream with the client."""
@@ -136,7 +141,7 @@ class DiscoveryCall:
         self._look()
         if not self._stream.due:
             return None
-        self._seen = None  # also if nothing is sent: that the client lacks nothing is news
+        self._note()  # also if nothing is sent: that the client lacks nothing is news
         response = self._stream.next_response(self._host.clock.now())
         if response is None:
             return None
@@ -166,18 +171,23 @@ class DiscoveryCall:
         if self.node is None:
             return None
         self._look()  # a client that does not read is behind, too
-        if self._seen is None:
-            self._seen = EnvoyObservation(
-                node=self.node,
-                peer=self._call.peer,
-                serial=self._identity.serial,
-                not_after=self._identity.not_after,
-                since=self._since,
-                user_agent=self._info.user_agent,
-                delta=self._kind.delta,
-                types=tuple(self._stream.observe()),
-            )
-        return self._seen
+        return EnvoyObservation(
+            node=self.node,
+            peer=self._call.peer,
+            serial=self._identity.serial,
+            not_after=self._identity.not_after,
+            since=self._since,
+            user_agent=self._info.user_agent,
+            delta=self._kind.delta,
+            types=tuple(self._stream.observe()),
+        )
+
+    def standings(self) -> Standings:
+        """Return what the client has; what it has next is noted again."""
+        self._look()
+        self._noted = False
+        standings: Standings = self._stream.standings()
+        return standings
 
 
 def _invalid(reason: str, message: str) -> CallRefused:

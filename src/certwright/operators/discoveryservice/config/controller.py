@@ -45,7 +45,7 @@ from certwright.operators.discoveryservice.config.versions import (
     version_of,
 )
 from certwright.runtime import DONE, WAIT, Context, Outcome, again
-from certwright.xds.observations import Connections, EnvoyObservation
+from certwright.xds.observations import Connections
 from certwright.xds.schema.errors import FieldProblem, ResourceRefused
 from certwright.xds.schema.schema import MessageSchema
 from certwright.xds.snapshot import NodeKey
@@ -58,9 +58,9 @@ _REMEMBERED: Final = 1000
 class _Observed:
     """What one pass looks at."""
 
-    node: NodeKey
     served: ServedConfig | None
-    envoys: Sequence[EnvoyObservation]
+    envoys: Counter[str]
+    """How many run which version, those at other replicas too."""
 
 
 class EnvoyConfigController:
@@ -115,8 +115,9 @@ class EnvoyConfigController:
         if not any(one.spec.version == desired for one in revisions):
             revisions.append(await self._create(ctx, config, desired))
 
-        served = self._publisher.served(node)
-        observed = _Observed(node, served, self._connections.observe([node]))
+        history = self._publisher.history(node).pairs
+        counts = version_counts(self._connections.groups(node), history)
+        observed = _Observed(self._publisher.served(node), counts + self._elsewhere(node))
         revisions = [await self._judge(ctx, one, desired, observed) for one in revisions]
         choice = choose(revisions, desired)
         if choice.published is not None:
@@ -239,9 +240,7 @@ class EnvoyConfigController:
         conditions = [*messages.sync_conditions(choice, _why(revisions, choice))]
         conditions += _source_conditions(choice, observed.served)
         status = statuses.config_status(config, choice, revisions, conditions, now)
-        history = self._publisher.history(observed.node).pairs
-        found = version_counts(observed.envoys, history) + self._elsewhere(observed.node)
-        counts = shown_counts(found)
+        counts = shown_counts(observed.envoys)
         wait = self._damper.wait(key, counts, config.status.envoys, now.timestamp())
         envoys = config.status.envoys if wait else counts
         status = replace(status, envoys=envoys, rejections=last_rejections(revisions))

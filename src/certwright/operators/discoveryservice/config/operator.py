@@ -43,7 +43,7 @@ def config_operator(
         def looked(node: NodeKey) -> None:
             reporter.look_at(node)
 
-        def reported(node: NodeKey) -> None:
+        def counted(node: NodeKey) -> None:
             wake(node)
             if counts is not None:
                 counts.look_at(node)
@@ -58,7 +58,7 @@ def config_operator(
             schema, publisher, connections, channel.send, counts.elsewhere if counts else None
         )
         reporter = Reporter(
-            host.client, host.clock, connections, publisher, replica or gethostname(), reported
+            host.client, host.clock, connections, publisher, replica or gethostname(), counted
         )
         connections.listen(reporter.look_at)
         yield cache

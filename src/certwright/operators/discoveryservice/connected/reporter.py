@@ -91,7 +91,7 @@ class CertificateReporter:
             required=False,
         )
         self._certificates.listen(lambda _old, _new: self._read_anew())
-        server.connections.listen(lambda _node: self.wake())
+        server.connections.listen(lambda _node: self.wake(), verdicts=False)
 
     def wake(self) -> None:
         """Take note that Envoys, or what the server presents, may have changed."""

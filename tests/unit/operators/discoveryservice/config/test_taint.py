@@ -1,5 +1,6 @@
 """When Envoys have rejected a version, and which one they hold."""
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -22,8 +23,13 @@ from certwright.operators.discoveryservice.config.envoys.taint import (
     local_report,
     seconds_to_taint,
 )
-from certwright.xds.observations import EnvoyObservation
-from certwright.xds.protocol.observation import SyncState, TypeObservation
+from certwright.xds.observations import Connections, EnvoyGroup, EnvoyObservation
+from certwright.xds.protocol.observation import (
+    Standings,
+    SyncState,
+    TypeObservation,
+    TypeStanding,
+)
 from certwright.xds.snapshot import NodeKey
 from certwright.xds.typeurls import CLUSTER, LISTENER, SECRET
 
@@ -56,8 +62,41 @@ SLOW = envoy("slow", accepted(CLUSTER, "c2"), waiting(LISTENER, "l2"))
 SILENT = envoy("silent")
 
 
+class Observed:
+    """A stream of which this is known."""
+
+    def __init__(self, seen: EnvoyObservation) -> None:
+        self._seen = seen
+        self.node: NodeKey | None = seen.node
+
+    def shown(self) -> None:
+        return None
+
+    def observe(self) -> EnvoyObservation:
+        return self._seen
+
+    def standings(self) -> Standings:
+        return tuple(
+            TypeStanding(
+                one.type_url,
+                one.held,
+                one.resources,
+                one.state is SyncState.ACKNOWLEDGED,
+                one.rejected if one.state is SyncState.REJECTED else "",
+            )
+            for one in self._seen.types
+        )
+
+
+def groups(*envoys: EnvoyObservation) -> Collection[EnvoyGroup]:
+    connections = Connections()
+    for one in envoys:
+        connections.add(Observed(one))
+    return connections.groups(NodeKey("ns", "n"))
+
+
 def report(*envoys: EnvoyObservation, at: datetime = NOW) -> ReplicaReport:
-    return local_report(envoys, SERVED, WRITTEN, "v2", at)
+    return local_report(groups(*envoys), SERVED, WRITTEN, "v2", at)
 
 
 def decided(*reports: ReplicaReport, seconds: float = 3) -> bool:
@@ -145,7 +184,7 @@ def test_envoys_are_counted_by_the_version_that_they_hold() -> None:
     old = envoy("old", accepted(CLUSTER, "c1"), accepted(LISTENER, "l1"))
     mixed = envoy("mixed", accepted(CLUSTER, "c1"), accepted(LISTENER, "l2"))
     nothing = envoy("nothing", waiting(CLUSTER, "c2"))
-    counts = shown_counts(version_counts([GOOD, GOOD, old, BAD, mixed, nothing], history))
+    counts = shown_counts(version_counts(groups(GOOD, GOOD, old, BAD, mixed, nothing), history))
     assert [(one.version, one.envoys) for one in counts] == [("two", 3), ("", 2), ("one", 1)]
 
 

@@ -7,7 +7,7 @@ from typing import Final, Generic, TypeVar
 
 from certwright.api.envoyconfigs import EnvoyConfigRevision, Rejection, VersionCount
 from certwright.operators.discoveryservice.config.envoys.taint import held_pairs, version_held
-from certwright.xds.observations import EnvoyObservation
+from certwright.xds.observations import EnvoyGroup
 
 LAST: Final = 10
 """Rejections that a status shows."""
@@ -20,15 +20,16 @@ K = TypeVar("K", bound=Hashable)
 
 
 def version_counts(
-    envoys: Iterable[EnvoyObservation], history: Mapping[str, Collection[tuple[str, str]]]
+    groups: Iterable[EnvoyGroup], history: Mapping[str, Collection[tuple[str, str]]]
 ) -> Counter[str]:
     """Return how many Envoys run which version.
 
     An Envoy that holds nothing yet, or parts of several versions, counts for the empty version.
     """
     found: Counter[str] = Counter()
-    for held, number in Counter(held_pairs(one) for one in envoys if one.types).items():
-        found[version_held(held, history)] += number  # thousands of Envoys hold the same
+    for group in groups:
+        if group.types:
+            found[version_held(held_pairs(group.types), history)] += len(group.streams)
     return found
 
 

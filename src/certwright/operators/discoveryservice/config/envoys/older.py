@@ -42,7 +42,7 @@ class OlderEnvoys:
         self._schema = schema
         self._told: set[str] = set()
         self._wake = asyncio.Event()
-        connections.listen(lambda _node: self._wake.set())
+        connections.listen(lambda _node: self._wake.set(), verdicts=False)
 
     async def run(self) -> None:
         """Look at who connects, until cancelled."""

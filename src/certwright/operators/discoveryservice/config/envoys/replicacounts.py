@@ -124,7 +124,7 @@ class ReplicaCounts:
 
     def _count(self, node: NodeKey) -> None:
         history = self._publisher.history(node).pairs
-        found = version_counts(self._connections.observe([node]), history)
+        found = version_counts(self._connections.groups(node), history)
         # Clients may name any node; those without an EnvoyConfig are in no status.
         if found and self._publisher.served(node) is not None:
             self._counts[node] = found

@@ -1,6 +1,7 @@
 """Reports, from every replica, what its Envoys think of the revision that is served."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
@@ -11,6 +12,7 @@ from certwright.api.envoyconfigs import EnvoyConfigRevision, ReplicaReport
 from certwright.client import Client, TransportError
 from certwright.clock import Clock
 from certwright.kube import ApiError, Key
+from certwright.operators.discoveryservice.config.envoys.counts import version_counts
 from certwright.operators.discoveryservice.config.envoys.podnames import with_pods
 from certwright.operators.discoveryservice.config.envoys.taint import due_report, local_report
 from certwright.operators.discoveryservice.config.publisher import Publisher
@@ -29,8 +31,8 @@ _log = structlog.get_logger()
 class Reporter:
     """Writes the report of one replica into the status of a revision that an Envoy rejected.
 
-    While no Envoy rejects anything, nothing is written. *replica* names this process; *looked* is
-    called with each node about which something changed, not more often than it is looked at.
+    While no Envoy rejects anything, nothing is written. *replica* names this process; *counted* is
+    called with a node whose Envoys run other versions than when it was looked at before.
     """
 
     def __init__(
@@ -40,14 +42,16 @@ class Reporter:
         connections: Connections,
         publisher: Publisher,
         replica: str,
-        looked: Callable[[NodeKey], None] = lambda _: None,
+        counted: Callable[[NodeKey], None] = lambda _: None,
     ) -> None:
         self._client = client
         self._clock = clock
         self._connections = connections
         self._publisher = publisher
         self._replica = replica
-        self._looked = looked
+        self._counted = counted
+        self._counts: dict[NodeKey, tuple[Counter[str], bool]] = {}
+        """How many Envoys run which version, and whether a version is served at all."""
         self._waiting: dict[NodeKey, None] = {}
         self._written: dict[str, ReplicaReport] = {}
         self._wake = asyncio.Event()
@@ -66,12 +70,22 @@ class Reporter:
             nodes, self._waiting = self._waiting, {}
             for node in nodes:
                 await asyncio.sleep(0)  # there may be thousands, with nothing to write
-                self._looked(node)
+                self._count(node)
                 try:
                     await self.report(node)
                 except (ApiError, TransportError) as error:
                     _log.warning("report not written", node=str(node), error=str(error))
                     asyncio.get_running_loop().call_later(_RETRY_SECONDS, self.look_at, node)
+
+    def _count(self, node: NodeKey) -> None:
+        history = self._publisher.history(node).pairs
+        counts = version_counts(self._connections.groups(node), history)
+        before = self._counts.pop(node, None)
+        now = counts, self._publisher.served(node) is not None
+        if counts:  # clients may name any number of nodes, one after the other
+            self._counts[node] = now
+        if now != before:
+            self._counted(node)
 
     async def report(self, node: NodeKey) -> None:
         """Write what the Envoys of a node think of its revision, if that is news."""
@@ -82,7 +96,7 @@ class Reporter:
         if served.version != version:
             return  # not served yet
         mine = local_report(
-            self._connections.observe([node]), served.types, served.written, version,
+            self._connections.groups(node), served.types, served.written, version,
             self._clock.now(),
         )  # fmt: skip
         reports = revision.status.reports

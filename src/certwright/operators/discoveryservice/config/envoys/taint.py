@@ -10,15 +10,16 @@ revision; then the others report theirs. A report that an Envoy took the version
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Final
 
 from msgspec.structs import replace
 
 from certwright.api.envoyconfigs import Rejection, ReplicaReport
-from certwright.xds.observations import EnvoyObservation
-from certwright.xds.protocol.observation import SyncState, TypeObservation
+from certwright.xds.observations import EnvoyGroup, EnvoyObservation, observe_all
+from certwright.xds.protocol.observation import Standings, SyncState, TypeObservation
 from certwright.xds.typeurls import SECRET
 
 OBJECTION: Final = timedelta(seconds=3)
@@ -61,7 +62,7 @@ def shown_message(one: TypeObservation) -> str:
 
 
 def local_report(
-    envoys: Sequence[EnvoyObservation],
+    groups: Collection[EnvoyGroup],
     served: Mapping[str, str],
     written: Mapping[str, str],
     version: str,
@@ -72,36 +73,31 @@ def local_report(
     Of what is *served*, rejections of types that the revision alone decides about (*written*) speak
     against it; those of others are shown.
     """
-    accepted = pending = against = False
-    for envoy in envoys:
-        opinion = _opinion(envoy, written)
-        accepted |= opinion is SyncState.ACKNOWLEDGED
-        pending |= opinion is SyncState.SENT
-        against |= opinion is SyncState.REJECTED
+    opinions = {_opinion(group.types, written) for group in groups}
+    rejecting = (group.streams for group in groups if _rejects(group.types, served))
+    envoys = observe_all(chain.from_iterable(rejecting))
     return ReplicaReport(
-        accepted=accepted,
-        pending=pending,
-        against=against,
+        accepted=SyncState.ACKNOWLEDGED in opinions,
+        pending=SyncState.SENT in opinions,
+        against=SyncState.REJECTED in opinions,
         rejections=rejections(envoys, served, version)[:SHOWN],
         at=now.replace(microsecond=0),
     )
 
 
-def _opinion(envoy: EnvoyObservation, written: Mapping[str, str]) -> SyncState:
-    """Return what an Envoy thinks of all that is written; that it waits if it asks for nothing.
+def _opinion(types: Standings, written: Mapping[str, str]) -> SyncState:
+    """Return what an Envoy thinks of all that is written; that it waits if it asks for nothing."""
+    if not types:
+        return SyncState.WAITING
+    if _rejects(types, written):
+        return SyncState.REJECTED
+    decided = [(one, wanted) for one in types if (wanted := written.get(one.type_url))]
+    taken = all(one.accepted and one.held == wanted for one, wanted in decided)
+    return SyncState.ACKNOWLEDGED if taken else SyncState.SENT
 
-    Thousands are asked again and again, so this is one loop that calls nothing.
-    """
-    opinion = SyncState.ACKNOWLEDGED if envoy.types else SyncState.WAITING
-    for one in envoy.types:
-        wanted = written.get(one.type_url)
-        if not wanted:
-            continue
-        if one.state is SyncState.REJECTED and one.rejected == wanted:
-            return SyncState.REJECTED
-        if one.state is not SyncState.ACKNOWLEDGED or one.held != wanted:
-            opinion = SyncState.SENT
-    return opinion
+
+def _rejects(types: Standings, served: Mapping[str, str]) -> bool:
+    return any(one.rejected and one.rejected == served.get(one.type_url) for one in types)
 
 
 def due_report(
@@ -138,10 +134,9 @@ HeldPairs = frozenset[tuple[str, str]]
 """Types of which resources are held, each with its version."""
 
 
-def held_pairs(envoy: EnvoyObservation) -> HeldPairs:
+def held_pairs(types: Standings) -> HeldPairs:
     """Return what an Envoy holds."""
-    held = [(one.type_url, one.held) for one in envoy.types if one.held and one.resources]
-    return frozenset(held)
+    return frozenset((one.type_url, one.held) for one in types if one.held and one.resources)
 
 
 def version_held(held: HeldPairs, history: Mapping[str, Collection[tuple[str, str]]]) -> str:
@@ -151,5 +146,5 @@ def version_held(held: HeldPairs, history: Mapping[str, Collection[tuple[str, st
     """
     if not held:
         return ""
-    fitting = [version for version, served in history.items() if held <= set(served)]
+    fitting = [version for version, served in history.items() if all(one in served for one in held)]
     return fitting[-1] if fitting else ""
