@@ -35,6 +35,7 @@ from certwright.kube.objects import JsonObject
 
 _LATE: Final = "context deadline exceeded"
 _UNLIMITED_SECONDS: Final = 30
+_BROKEN_BODY: Final = "unexpected error when reading response body. Please retry. Original error: "
 _HEADERS: Final = (
     ("accept", "application/json, */*"),
     ("accept-encoding", "identity"),
@@ -137,7 +138,12 @@ async def _exchange(
     head, body = writer.write("POST", address.path, query, _HEADERS, body, "")
     response = connection.request(head, body)
     await response.head()
-    content = await response.read_all(RESPONSE_LIMIT)
+    try:
+        content = await response.read_all(RESPONSE_LIMIT)
+    except ResponseTooLarge:
+        raise
+    except (HttpError, OSError) as error:
+        raise CallFailed(f"{_BROKEN_BODY}{_body_failure(error)}") from None
     kind = response.headers.get("content-type", "")
     return WebhookResponse(response.status, content, kind)
 
@@ -153,6 +159,15 @@ async def _shown_certificate(target: Address, server_name: str) -> bytes:
         writer.transport.abort()
         return pki.write_certificates(pki.read_certificate(ssl.DER_cert_to_PEM_cert(found)))
     return b""
+
+
+def _body_failure(error: Exception) -> str:
+    match error:
+        case Truncated():
+            return "unexpected EOF"
+        case ResponseTimeout():
+            return _LATE
+    return str(error)
 
 
 def _network_failure(error: Exception, target: Address) -> str:
