@@ -71,6 +71,13 @@ def test_every_help_text_has_an_example(command: Any) -> None:
     assert {name for name, leaf in leaves(command) if not example_lines(leaf)} <= own
 
 
+def test_the_reference_begins_with_a_table_of_all_commands(root: Path, command: Any) -> None:
+    page = (root / "docs/reference/cli.md").read_text("utf-8")
+    shown = [text.replace("\\|", "|") for text in INLINE.findall(page.partition("\n## ")[0])]
+    listed = {name for text in shown for name in text.split()[0].split("|")}
+    assert set(command.commands) <= listed
+
+
 def test_commands_within_sentences_exist(root: Path, pages: list[Path], command: Any) -> None:
     faults = []
     for page in pages:

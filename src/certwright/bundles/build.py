@@ -10,6 +10,7 @@ from certwright.bundles.chart import complete_chart, render_files
 from certwright.bundles.errors import BuildError
 from certwright.bundles.manifest import require_whole
 from certwright.bundles.module import ModuleArchive, fetch
+from certwright.bundles.tools import GO, HELM
 
 Progress = Callable[[str], None]
 
@@ -31,6 +32,8 @@ def build(
         BuildError: a step failed, or what came out is not what was pinned.
     """
     facts = catalogue.version(version)
+    GO.find(environ)
+    HELM.find(environ)  # before the module is fetched, which takes long
     progress(f"{version}: fetching {facts.module}")
     archive = fetch(facts, environ)
     progress(f"{version}: rendering the chart")

@@ -29,12 +29,21 @@ class BundleMissing(BundleError):
 
     reason: ClassVar[str] = MISSING
 
-    def __init__(self, version: str, available: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, version: str, available: tuple[str, ...] = (), *, known: bool = True
+    ) -> None:
+        """Tell which versions there are; one that is not *known* cannot be built, only imported."""
         others = ", ".join(available) or "none"
-        super().__init__(
-            f"no bundle of cert-manager {version} (there are: {others});"
-            f" run: certwright bundle build {version}, then: certwright bundle publish"
-        )
+        if known:
+            advice = (
+                f"run: certwright bundle build {version}, then: certwright bundle publish {version}"
+            )
+        else:
+            advice = (
+                "the catalogue does not have it either; choose one of: certwright bundle list,"
+                " or import its release: certwright bundle import FILE"
+            )
+        super().__init__(f"no bundle of cert-manager {version} (there are: {others}); {advice}")
         self.version = version
         self.available = available
 

@@ -1,5 +1,7 @@
 """``certwright crds``: the definitions of the kinds that controllers watch."""
 
+import sys
+
 import typer
 
 from certwright.cli.options import ControllersOrOperators, Output, examples
@@ -22,4 +24,7 @@ def crds(controllers: ControllersOrOperators) -> None:
     from certwright.kube import crd_manifest
 
     kinds = custom_kinds(load_controllers(controllers, named=named_operators()))
+    if not kinds:
+        print("no kinds of their own, so nothing is to be installed", file=sys.stderr)
+        return
     print(documents([crd_manifest(kind) for kind in kinds], Output.YAML))

@@ -119,7 +119,9 @@ def test_what_does_not_go_is_named_with_what_holds_it(
 def test_waiting_ends_when_all_is_healthy(
     cli: Callable[..., Any], write: Callable[..., Any]
 ) -> None:
-    assert apply(cli, write(config_map("a")), "--wait").code == 0
+    done = apply(cli, write(config_map("a")), "--wait")
+    assert done.code == 0
+    assert done.err.endswith("\nall objects are healthy\n")
 
 
 def test_waiting_says_what_is_not_healthy(

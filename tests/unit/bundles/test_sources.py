@@ -45,7 +45,7 @@ def test_a_missing_version_names_those_there_are_and_the_command(tmp_path: Path)
     assert missing.value.reason == "BundleMissing"
     assert str(missing.value) == (
         "no bundle of cert-manager v1.21.2 (there are: v9.9.1); run: certwright bundle build"
-        " v1.21.2, then: certwright bundle publish"
+        " v1.21.2, then: certwright bundle publish v1.21.2"
     )
     with pytest.raises(BundleMissing, match="there are: none"):
         BundleSet({}).get("v1.21.2")

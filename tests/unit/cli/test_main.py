@@ -101,6 +101,11 @@ def test_crds_are_printed(certwright: Callable[..., Any]) -> None:
     assert crd["metadata"]["name"] == "greetings.demo.certwright.dev"
 
 
+def test_an_operator_without_kinds_of_its_own(certwright: Callable[..., Any]) -> None:
+    told = "no kinds of their own, so nothing is to be installed\n"
+    assert certwright("crds", "rollout") == (0, "", told)
+
+
 def test_roles_are_printed(certwright: Callable[..., Any]) -> None:
     code, out, _ = certwright("rbac", GREETING, "--name", "greeting")
     assert code == 0

@@ -102,6 +102,8 @@ async def apply_manifests(
                 client, namespace = opened.session.client, opened.session.namespace
                 more = f"certwright tree -i {inventory} -n {namespace}"
                 await until_healthy(client, states, options.seconds, progress, look_with=more)
+                progress.end()
+                print("all objects are healthy", file=sys.stderr)
     return code
 
 

@@ -57,4 +57,4 @@ def _version(name: str, inside: BundleSet, catalogue: Catalogue) -> str:
     try:
         return catalogue.find(name)
     except UnknownVersion:
-        raise BundleMissing(name, inside.versions) from None
+        raise BundleMissing(name, inside.versions, known=False) from None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from certwright.api.certmanagerdeployments import GROUP
-from certwright.apply import ChangeSet
+from certwright.apply import Action, ChangeSet
 from certwright.apply.diff import FieldChange
 from certwright.cli.apply.results import code_of_diff, differences, results_document
 from certwright.cli.certmanager.inputs import published, read_either, source_of
@@ -31,13 +31,19 @@ async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
         source = source_of(folder, await published(session.client))
         request = asked.request(source)
         with ExitStack() as stack:
-            progress = ProgressLine(0, dry_run=True, quiet_seconds=QUIET_SECONDS)
+            progress = ProgressLine(None, dry_run=True, quiet_seconds=QUIET_SECONDS)
             shown = stack.enter_context(progress)
             found = await asked.preview(session.client, request, source, on_entry=shown)
     problems, notes = list(problem_lines(found)), list(note_lines(found))
     if output is Output.TABLE:
         print(headline(found))
-        print(differences(without_digests(found.changes), output), flush=True)
+        shown_changes = without_digests(found.changes)
+        if not found.older:
+            shown_changes = without_contents(shown_changes)
+            notes.append(
+                "the new objects as a whole are printed by: certwright cert-manager render"
+            )
+        print(differences(shown_changes, output), flush=True)
     else:
         whole = results_document(found.changes, problems, dry_run=True)
         print(document({**whole, "headline": headline(found), "notes": notes}, output), flush=True)
@@ -52,6 +58,14 @@ def without_digests(changes: ChangeSet) -> ChangeSet:
     """Return changes for people: that the digest of each object differs follows from the rest."""
     return ChangeSet.of(
         replace(one, diff=replace(one.diff, changes=_others(one.diff.changes)))
+        for one in changes.entries
+    )
+
+
+def without_contents(changes: ChangeSet) -> ChangeSet:
+    """Return changes without the fields of new objects: a first installation has thousands."""
+    return ChangeSet.of(
+        replace(one, diff=replace(one.diff, changes=())) if one.action is Action.CREATED else one
         for one in changes.entries
     )
 

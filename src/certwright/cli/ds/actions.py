@@ -73,7 +73,9 @@ async def rotate_authority(target: Target, name: str | None, *, dry_run: bool) -
         " a new one is made, all trust both, certificates are issued anew, the old one is dropped"
     )
     if not dry_run:
-        print("follow it with: certwright ds status", file=sys.stderr)
+        print(
+            f"follow it with: certwright ds status {found.service.metadata.name}", file=sys.stderr
+        )
     return 0
 
 

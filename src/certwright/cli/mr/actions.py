@@ -104,7 +104,7 @@ async def diff(target: Target, name: str, output: Output, options: PreviewOption
         objects = session.client
         if options.target is not None:
             objects = (await stack.enter_async_context(connected(options.target))).client
-        progress = ProgressLine(0, dry_run=True, quiet_seconds=QUIET_SECONDS)
+        progress = ProgressLine(None, dry_run=True, quiet_seconds=QUIET_SECONDS)
         found = await preview(
             session.client,
             objects,

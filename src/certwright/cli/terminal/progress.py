@@ -17,14 +17,18 @@ class ProgressLine:
 
     def __init__(
         self,
-        total: int,
+        total: int | None,
         stream: TextIO | None = None,
         *,
         dry_run: bool = False,
         quiet_seconds: float = 0.0,
         clock: Clock = SYSTEM,
     ) -> None:
-        """Show nothing in the first *quiet_seconds*: for commands that only read and are quick."""
+        """Show nothing in the first *quiet_seconds*: for commands that only read and are quick.
+
+        Where *total* is None, it is not known beforehand, and a log gets one line instead of one
+        for each object: the result lists them all.
+        """
         self._total = total
         self._done: set[ObjectRef] = set()
         self._dry_run = dry_run
@@ -49,7 +53,12 @@ class ProgressLine:
         """Show that one object is done, and what was done."""
         self._done.add(ref)
         done = len(self._done)
-        self.show(f"[{done}/{max(self._total, done)}] {text}")
+        if self._total is not None:
+            self.show(f"[{done}/{max(self._total, done)}] {text}")
+        elif self._moving:
+            self.show(f"[{done}] {text}")
+        else:
+            self.show("comparing each object with the cluster")
 
     def show(self, text: str, topic: object = None) -> None:
         """Show a text, unless it is the one shown last.

@@ -13,6 +13,10 @@ from certwright.kube import JsonObject, NotFound
 from certwright.kube.text import printable
 
 _HEADS: Final = ("NODE", "WANTED", "SERVED", "STATE", "ENVOYS", "IN SYNC", "PROBLEM")
+_NOT_READ: Final = (
+    "no discovery service has read it yet; is one running that has the schema of an Envoy"
+    " (certwright ds status)?"
+)
 _LONGEST_NODE: Final = 60
 """How much of a node-id a table shows, so that there is room for the rest of the line."""
 
@@ -76,6 +80,8 @@ def summary(config: EnvoyConfig) -> JsonObject:
 def problems(config: EnvoyConfig) -> list[str]:
     """Return what is wrong, in the words of the conditions; rejections of what is wanted last."""
     status = config.status
+    if not status.cache_state or status.observed_generation < config.metadata.generation:
+        return [_NOT_READ]
     bad = {"CacheOutOfSync": "True", "ResourcesInSync": "False"}
     found = [one.message for one in status.conditions if bad.get(one.type) == one.status]
     found += [

@@ -151,6 +151,21 @@ def test_progress_is_one_line_on_a_terminal() -> None:
     assert shown[2] == ""
 
 
+@pytest.mark.parametrize(
+    ("stream", "told"),
+    [
+        (io.StringIO, "comparing each object with the cluster\n"),
+        (Terminal, "\r\x1b[K[1] looked at\r\x1b[K[2] looked at"),
+    ],
+)
+def test_progress_towards_a_number_that_is_not_known(stream: type[io.StringIO], told: str) -> None:
+    place = stream()
+    progress = ProgressLine(None, place)
+    for name in ("a", "b"):
+        progress.done(ObjectRef("v1", "ConfigMap", "ns", name), "looked at")
+    assert place.getvalue() == told
+
+
 def test_progress_leaves_a_clean_line_to_an_error() -> None:
     terminal = Terminal()
     with suppress(ValueError), ProgressLine(1, terminal) as progress:

@@ -59,6 +59,7 @@ def test_mistakes_are_one_line(run: Run, tmp_path: Path, tools: Tools) -> None:
 
 def test_one_version_that_fails_does_not_stop_the_others(run: Run, tools: Tools) -> None:
     tools.program("go", "sys.exit('no route to ' + sys.argv[4])")
+    tools.helm()
     done = run("build", "1.20", "1.21")
     assert done.code == 2
     assert "error: github.com/cert-manager/cert-manager@v1.20.3: Go failed: no route" in done.err

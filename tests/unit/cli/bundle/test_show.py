@@ -81,9 +81,11 @@ def test_a_bundle_that_is_not_there(run: Run, folder: Path, command: str) -> Non
     assert done.code == 2
     assert done.err == (
         "error: no bundle of cert-manager v1.21.2 (there are: v9.9.1, v9.9.2); run: certwright"
-        " bundle build v1.21.2, then: certwright bundle publish\n"
+        " bundle build v1.21.2, then: certwright bundle publish v1.21.2\n"
     )
-    assert "there are: v9.9.1" in run("show", "nonsense").err
+    unknown = run(command, "v1.21.9").err
+    assert "there are: v9.9.1, v9.9.2); the catalogue does not have it either" in unknown
+    assert "bundle build" not in unknown
     gone = run("show", "other/file.bundle")
     assert gone.code == 2
     assert "other/file.bundle: cannot be read: No such file or directory" in gone.err

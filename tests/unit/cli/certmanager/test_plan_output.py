@@ -2,7 +2,7 @@
 
 from certwright.apply import Action, Change, ChangeSet, ObjectRef
 from certwright.apply.diff import Diff, FieldChange
-from certwright.cli.certmanager.plan import without_digests
+from certwright.cli.certmanager.plan import without_contents, without_digests
 
 
 def test_digests_of_objects_are_not_shown() -> None:
@@ -12,3 +12,15 @@ def test_digests_of_objects_are_not_shown() -> None:
     changes = ChangeSet.of([Change(ref, Action.CONFIGURED, diff=Diff((digest, label), 3))])
     [shown] = without_digests(changes).entries
     assert (shown.ref, shown.diff) == (ref, Diff((label,), 3))
+
+
+def test_fields_of_new_objects_are_not_shown_and_those_of_others_are() -> None:
+    field = FieldChange("spec.replicas", None, 2)
+    new = ObjectRef("apps/v1", "Deployment", "cert-manager", "new")
+    old = ObjectRef("apps/v1", "Deployment", "cert-manager", "old")
+    changes = ChangeSet.of([
+        Change(new, Action.CREATED, diff=Diff((field,))),
+        Change(old, Action.CONFIGURED, diff=Diff((field,))),
+    ])  # fmt: skip
+    shown = {one.ref.name: one.diff.changes for one in without_contents(changes).entries}
+    assert shown == {"new": (), "old": (field,)}

@@ -147,6 +147,12 @@ def test_a_line_tells_what_is_wrong() -> None:
     assert len(whole["rejections"]) == 2
 
 
+def test_a_configuration_that_was_not_read_yet() -> None:
+    [told] = problems(served(observedGeneration=0))
+    assert told.startswith("no discovery service has read it yet; is one running")
+    assert problems(served()) == []
+
+
 def test_a_long_name_leaves_room_and_none_steers_the_terminal() -> None:
     one = served()
     one.spec.node_id = f"{'n' * 200}\x1b[2Jlast"
