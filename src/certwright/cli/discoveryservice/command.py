@@ -1,11 +1,26 @@
 """The command line of ``certwright discovery-service``: flags of marin3r, of both its eras."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 import typer
 
 from certwright.cli.options import Context, Kubeconfig, examples
+
+WebhookPort: TypeAlias = Annotated[
+    int, typer.Option(metavar="PORT", help="Where reviews are answered.")
+]
+ProbeAddress: TypeAlias = Annotated[
+    str, typer.Option("--health-probe-bind-address", metavar="ADDRESS", help="Probes.")
+]
+Schema: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Messages of Envoy: see xds schema. Default: CERTWRIGHT_XDS_SCHEMA, or an Envoy.",
+    ),
+]
+Debug: TypeAlias = Annotated[bool, typer.Option("--debug", help="Log more.")]
 
 commands = typer.Typer(rich_markup_mode=None)
 
@@ -35,30 +50,20 @@ def discovery_service(
         Path | None, typer.Option(metavar="DIR", help="Accepted, and not needed.", hidden=True)
     ] = None,
     xdss_port: Annotated[int, typer.Option(metavar="PORT", help="Where Envoys connect.")] = 18000,
-    webhook_port: Annotated[
-        int, typer.Option(metavar="PORT", help="Where reviews are answered.")
-    ] = 8443,
+    webhook_port: WebhookPort = 8443,
     metrics_address: Annotated[
         str,
         typer.Option(
             "--metrics-bind-address", "--metrics-addr", metavar="ADDRESS", help="Metrics."
         ),
     ] = ":8383",
-    probe_address: Annotated[
-        str, typer.Option("--health-probe-bind-address", metavar="ADDRESS", help="Probes.")
-    ] = ":8384",
+    probe_address: ProbeAddress = ":8384",
     envoy_image: Annotated[
         str | None, typer.Option(metavar="IMAGE", help="Of sidecars whose Pods name none.")
     ] = None,
     image: Annotated[str, typer.Option(metavar="IMAGE", help="Of shutdown managers.")] = "",
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Messages of Envoy: see xds schema. Default: CERTWRIGHT_XDS_SCHEMA, or an Envoy.",
-        ),
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Log more.")] = False,
+    schema: Schema = None,
+    debug: Debug = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
@@ -110,23 +115,13 @@ def discovery_webhook(
     tls_key_name: Annotated[
         str, typer.Option(metavar="FILE", help="Of the key in it.")
     ] = "apiserver.key",
-    webhook_port: Annotated[
-        int, typer.Option(metavar="PORT", help="Where reviews are answered.")
-    ] = 8443,
+    webhook_port: WebhookPort = 8443,
     metrics_address: Annotated[
         str, typer.Option("--metrics-bind-address", metavar="ADDRESS", help="Metrics.")
     ] = ":8080",
-    probe_address: Annotated[
-        str, typer.Option("--health-probe-bind-address", metavar="ADDRESS", help="Probes.")
-    ] = ":8081",
-    schema: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Messages of Envoy: see xds schema. Default: CERTWRIGHT_XDS_SCHEMA, or an Envoy.",
-        ),
-    ] = None,
-    debug: Annotated[bool, typer.Option("--debug", help="Log more.")] = False,
+    probe_address: ProbeAddress = ":8081",
+    schema: Schema = None,
+    debug: Debug = False,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
