@@ -41,6 +41,11 @@ class Retries(Generic[H]):
         """Note that nothing failed, but others have to act first; return when to look again."""
         return self._delay(self._waiting, which, now)
 
+    def is_due(self, which: H, now: float) -> bool:
+        """Return whether the delay of the last attempt that failed is over; also if none did."""
+        before = self._failed.get(which)
+        return before is None or now >= before.due - _TOLERANCE
+
     def forget(self, which: H) -> None:
         """Note that all is well, or gone."""
         self._failed.pop(which, None)

@@ -42,3 +42,12 @@ def test_success_ends_the_count() -> None:
     found.forget("a")
     assert found.failed("a", 9.0) == pytest.approx(0.1)
     assert found.waits("a", 9.0) == pytest.approx(0.1)
+
+
+def test_an_attempt_is_due_once_the_delay_is_over() -> None:
+    found = retries()
+    assert found.is_due("a", 0.0)
+    found.failed("a", 0.0)
+    assert not found.is_due("a", 0.05)
+    assert found.is_due("a", 0.1)
+    assert found.is_due("b", 0.05)

@@ -151,7 +151,8 @@ class ServiceController:
         if plan.complete and deployment is not None and deployment.available:
             facts = (plan.bundle, deployment.generation, served)
             now, key = ctx.clock.monotonic(), Key("", plane.name)
-            finding = await self._evidence.find(key, ctx.client, now, facts, served)
+            due = self._retries.is_due(key, now)
+            finding = await self._evidence.find(key, ctx.client, now, facts, served, due=due)
         return replace(
             report,
             certified=plan.complete,

@@ -108,10 +108,10 @@ class _Evidence:
     at: float
     finding: ProbeFinding
 
-    def holds(self, facts: Hashable, now: float) -> bool:
+    def holds(self, facts: Hashable, now: float, *, due: bool) -> bool:
         """Return whether there is no reason to ask again."""
-        recent = now - self.at < EVIDENCE_SECONDS
-        return self.finding.passed and recent and self.facts == facts
+        recent = now - self.at < EVIDENCE_SECONDS if self.finding.passed else not due
+        return recent and self.facts == facts
 
 
 class WebhookEvidence:
@@ -121,11 +121,22 @@ class WebhookEvidence:
         self._known: dict[Key, _Evidence] = {}
 
     async def find(
-        self, key: Key, client: Client, now: float, facts: Hashable, namespaces: Sequence[str]
+        self,
+        key: Key,
+        client: Client,
+        now: float,
+        facts: Hashable,
+        namespaces: Sequence[str],
+        *,
+        due: bool,
     ) -> ProbeFinding:
-        """Return whether Pods are injected; asks again once *facts* or enough time have changed."""
+        """Return whether Pods are injected; asks again once *facts* or enough time have changed.
+
+        If they were not, it asks again when that is *due*: events are no reason, and there may be
+        many of them while each dry run waits for a webhook that does not answer.
+        """
         known = self._known.get(key)
-        if known is not None and known.holds(facts, now):
+        if known is not None and known.holds(facts, now, due=due):
             return known.finding
         finding = UNTRIED
         for namespace in namespaces[:MOST_PROBES]:

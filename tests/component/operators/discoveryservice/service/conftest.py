@@ -51,6 +51,8 @@ class PlayedPlane:
     def __init__(self, cluster: EmbeddedCluster) -> None:
         self.play = PodPlay()
         self.answers = True
+        self.tried = 0
+        """How often the API server looked for who answers."""
         self._cluster = cluster
         client = Client(cluster.client.transport, clock=cluster.clock, field_manager="kubelet")
         rollouts = PlayedDeployments(cluster.server, client, cluster.clock, lambda _pod: self.play)
@@ -79,6 +81,7 @@ class PlayedPlane:
         place = address.service
         if place is None or address.path != PATH:
             return None
+        self.tried += 1
         [service] = self._held(Service, place.namespace, f"metadata.name={place.name}")
         selector = service["spec"]["selector"]
         ready = [pod for pod in self._held(Pod, place.namespace) if _is_ready(pod, selector)]
