@@ -47,6 +47,8 @@ _HEADER_BYTES = 8192
 _LINGER_SECONDS = 1.0
 _LAST_HANDSHAKES_SECONDS = 1.0
 """For those under way when the server ends: a review is about to follow."""
+_LEAST_SECONDS = 0.1
+"""For connections to be closed when no time is left: for aiohttp, none would be without end."""
 _JSON = "application/json"
 
 _log = structlog.get_logger()
@@ -64,7 +66,7 @@ class ReviewLimits:
     review: timedelta = timedelta(seconds=10)
     """For one review, from its first byte on; less if the API server waits for less."""
     shutdown: timedelta = timedelta(seconds=20)
-    """For reviews under way when the server ends."""
+    """For reviews under way when the server ends, after the delay; then they are cut off."""
     shutdown_delay: timedelta = timedelta()
     """For how long a server that is to end goes on: Services send reviews to a pod until all know
     that it ends. A few seconds, where several pods serve."""
@@ -181,20 +183,23 @@ class WebhookServer:
             try:
                 await asyncio.sleep(self._limits.shutdown_delay.total_seconds())
             finally:
+                loop = asyncio.get_running_loop()
+                deadline = loop.time() + self._limits.shutdown.total_seconds()
                 await listener.close(_LAST_HANDSHAKES_SECONDS)
-                await self._finish()
+                await self._finish(deadline)
                 server.pre_shutdown()
-                await server.shutdown(self._limits.shutdown.total_seconds())
+                # aiohttp waits twice: for what is under way, and once more after cancelling it.
+                await server.shutdown(max(deadline - loop.time(), _LEAST_SECONDS) / 2)
                 await listener.end()
 
-    async def _finish(self) -> None:
+    async def _finish(self, deadline: float) -> None:
         """Wait for reviews under way.
 
         Before aiohttp is told: it ignores the rest of a body on a connection that is to be closed,
         and the API server would wait for an answer in vain.
         """
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._limits.shutdown.total_seconds()):
+            async with asyncio.timeout_at(deadline):
                 while self._running:
                     self._finished.clear()
                     await self._finished.wait()

@@ -326,6 +326,25 @@ async def test_with_a_shutdown_delay_new_connections_are_served_on() -> None:
         server.cancel()  # the delay can be cut short
 
 
+async def test_the_end_comes_in_time_though_a_review_does_not_end() -> None:
+    async def hang(_review: AdmissionReview) -> Decision:
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    limits = ReviewLimits(shutdown=timedelta(seconds=1), review=timedelta(minutes=1))
+    served = Served([endpoint("/hang", hang)], limits=limits)
+    async with served.running() as server, served.caller() as caller:
+        pending = asyncio.ensure_future(caller.send("/hang", admission_body()))
+        while not served.server._running:
+            await asyncio.sleep(0)
+        began = asyncio.get_running_loop().time()
+        server.cancel()
+        await asyncio.wait([server])
+        assert asyncio.get_running_loop().time() - began < 2.8
+        pending.cancel()
+        await asyncio.wait([pending])
+
+
 async def test_a_client_that_hangs_up_within_a_body_disturbs_no_other() -> None:
     served = Served(ENDPOINTS)
     async with served.running(), served.caller() as caller:

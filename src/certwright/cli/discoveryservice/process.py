@@ -20,7 +20,7 @@ from certwright.operators.discoveryservice.injection.annotations import (
     SidecarDefaults,
 )
 from certwright.operators.discoveryservice.laterwebhook import later_webhook_operator
-from certwright.operators.discoveryservice.pod import PodSettings, pod_operators
+from certwright.operators.discoveryservice.pod import DRAIN, PodSettings, pod_operators
 from certwright.runtime import (
     Declared,
     LeaderElection,
@@ -141,7 +141,7 @@ async def _run(
 ) -> None:
     metrics = Metrics(urlsplit(config.server).netloc)
     async with Client(HttpTransport(config), observers=[metrics]) as client:
-        manager = Manager(client, operators, leader_election=election, metrics=metrics)
+        manager = Manager(client, operators, leader_election=election, metrics=metrics, grace=DRAIN)
         for address in addresses:
             manager.add(_Probed(manager, address))
         manager.add(MemoryTrimmer(manager))

@@ -28,8 +28,12 @@ from certwright.xds.schema.schema import MessageSchema
 from certwright.xds.server import XdsServer, xds_profile
 from certwright.xds.store import SnapshotStore
 
+DRAIN: Final = timedelta(seconds=8)
+"""For passes under way when a pod ends; reviews and Envoys are served meanwhile."""
 SHUTDOWN_DELAY: Final = timedelta(seconds=5)
-"""For how long a pod that ends answers reviews: without an answer no labelled Pod is created."""
+"""For how long it answers reviews after that: without an answer no labelled Pod is created."""
+SHUTDOWN: Final = timedelta(seconds=12)
+"""For the last reviews. All three and the end of connections fit into the 30 s that pods get."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,5 +112,5 @@ def review_operator(settings: PodSettings, schema: MessageSchema) -> Operator:
         handlers,
         CertificateDirectory(settings.server_directory),
         settings.webhook,
-        limits=ReviewLimits(shutdown_delay=SHUTDOWN_DELAY),
+        limits=ReviewLimits(shutdown=SHUTDOWN, shutdown_delay=SHUTDOWN_DELAY),
     )
