@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from datetime import timedelta
 from typing import Final, Protocol
 
@@ -25,6 +24,7 @@ from certwright.operators.discoveryservice.connected.report import (
     make_report,
     report_lease,
 )
+from certwright.operators.discoveryservice.repeat import repeat
 from certwright.operators.discoveryservice.replica import ReplicaIdentity
 from certwright.runtime import Cache, KeepFields
 from certwright.tls.certificates import ServingPair
@@ -105,13 +105,7 @@ class CertificateReporter:
         """Report until cancelled."""
         self._attendance = Attendance(self._clock.monotonic())
         await self._certificates.synced()
-        while True:
-            self._wake.clear()
-            wait = await self.step()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._wake.wait()
-            await asyncio.sleep(GATHER_SECONDS)
+        await repeat(self.step, self._wake, GATHER_SECONDS)
 
     async def step(self) -> float | None:
         """Do what is due; return after how many seconds to look again though nothing changes."""

@@ -3,7 +3,6 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Final
 
 import structlog
@@ -23,6 +22,7 @@ from certwright.operators.discoveryservice.config.envoys.countreport import (
 )
 from certwright.operators.discoveryservice.config.envoys.counts import Damper, version_counts
 from certwright.operators.discoveryservice.config.publisher import Publisher
+from certwright.operators.discoveryservice.repeat import repeat
 from certwright.operators.discoveryservice.replica import ReplicaIdentity, is_ready
 from certwright.runtime import Cache, Entry, KeepFields
 from certwright.xds.observations import Connections
@@ -96,13 +96,7 @@ class ReplicaCounts:
     async def run(self) -> None:
         """Report until cancelled."""
         await self._leases.synced()
-        while True:
-            self._wake.clear()
-            wait = await self.step()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(wait):
-                    await self._wake.wait()
-            await asyncio.sleep(GATHER_SECONDS)
+        await repeat(self.step, self._wake, GATHER_SECONDS)
 
     async def step(self) -> float | None:
         """Do what is due; return after how many seconds to look again though nothing changes."""
