@@ -70,7 +70,10 @@ async def control_plane_with_node(
             )
         )
         ports = node.services.ports
-        await stack.enter_async_context(egress_proxy(socket, client, ports))
+        # With a client of its own. Requests that wait for a webhook may be all that the other one
+        # sends at a time, and the API server reaches no webhook before the proxy has asked.
+        asking = await stack.enter_async_context(connect(kubeconfig=plane.kubeconfig))
+        await stack.enter_async_context(egress_proxy(socket, asking, ports))
         await _has_accounts(client)
         yield PlaneWithNode(plane, node, client)
     finally:
