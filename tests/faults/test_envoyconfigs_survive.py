@@ -4,13 +4,17 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any
 
+from tests.component.operators.discoveryservice.config.conftest import ReplicaHost
+from tests.support.envoy.played import PlayedEnvoy
 from tests.support.envoy.resources import cluster
 from tests.support.envoy.smallschema import small_schema
 
 from certwright.api.envoyconfigs import EnvoyConfig, EnvoyConfigRevision
-from certwright.kube import JsonObject
+from certwright.kube import JsonObject, Key
+from certwright.kube.kinds import Lease, Pod
 from certwright.operators.discoveryservice.config.operator import config_operator
-from certwright.runtime import Operator, OperatorHost, Part
+from certwright.operators.discoveryservice.replica import ReplicaIdentity
+from certwright.runtime import Controller, Operator, OperatorHost, Part
 from certwright.testkit import (
     EmbeddedCluster,
     break_each_watch,
@@ -40,6 +44,28 @@ def build(host: OperatorHost) -> Iterable[Part]:
 
 
 OPERATOR = Operator("envoyconfig", build, kinds=[EnvoyConfig, EnvoyConfigRevision])
+
+
+NODE = NodeKey("default", "gateway")
+REPLICAS = {
+    name: ReplicaIdentity("x", Key("default", name)) for name in ("marin3r-x-a", "marin3r-x-b")
+}
+
+
+def build_replicas(host: OperatorHost) -> Iterable[Part]:
+    """Two pods that are killed together, each with an Envoy; the first leads."""
+    for number, (name, identity) in enumerate(REPLICAS.items()):
+        snapshots, connections = SnapshotStore(), Connections()
+        whole = config_operator(
+            small_schema(), snapshots, connections, replica=name, identity=identity
+        )
+        leads = (lambda: False) if number else host.leads
+        parts = whole.build(ReplicaHost(host.client, host.clock, host.metrics, host.rng, leads))
+        yield from (one for one in parts if not number or not isinstance(one, Controller))
+        PlayedEnvoy(snapshots, connections, host.clock, NODE, f"envoy-{number}")
+
+
+BOTH = Operator("envoyconfig", build_replicas, kinds=[EnvoyConfig, EnvoyConfigRevision])
 
 
 def config(*names: str, **more: Any) -> JsonObject:
@@ -81,6 +107,49 @@ async def life(cluster: EmbeddedCluster) -> None:
     assert found.status.cache_state == "InSync"
     revisions = await cluster.list(EnvoyConfigRevision)
     assert [one.status.published for one in revisions].count(True) == 1
+
+
+async def counted(cluster: EmbeddedCluster) -> list[tuple[bool, int]]:
+    """Return how many Envoys run a version, each with whether it is the wanted one."""
+    await cluster.settle()
+    await asyncio.sleep(60)
+    await cluster.settle()
+    status = (await cluster.get(EnvoyConfig, "gateway")).status
+    return [(one.version == status.desired_version, one.envoys) for one in status.envoys]
+
+
+async def ready(cluster: EmbeddedCluster, name: str, value: str) -> None:
+    status = {"phase": "Running", "conditions": [{"type": "Ready", "status": value}]}
+    await cluster.patch(Pod, name, {"status": status}, subresource="status")
+
+
+async def counts(cluster: EmbeddedCluster) -> None:
+    """Envoys of both pods are in the status, as long as both are ready."""
+    await cluster.serve(EnvoyConfig, EnvoyConfigRevision)
+    for name, identity in REPLICAS.items():
+        metadata = {"name": name, "labels": identity.labels}
+        spec = {"containers": [{"name": "marin3r", "image": "certwright:test"}]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+        await cluster.create(pod)
+        await ready(cluster, name, "True")
+    await cluster.create(config("a"))
+    assert await counted(cluster) == [(True, 2)]
+    await change(cluster, config("a", "b"))
+    assert await counted(cluster) == [(True, 2)]
+    await ready(cluster, "marin3r-x-b", "False")
+    assert await counted(cluster) == [(True, 1)]
+    await ready(cluster, "marin3r-x-b", "True")
+    assert await counted(cluster) == [(True, 2)]
+    await cluster.delete(Lease, "marin3r-x-b")
+    assert await counted(cluster) == [(True, 2)]
+
+
+def test_envoys_of_all_replicas_are_counted_whatever_happens() -> None:
+    tortures = (
+        crash_after_every_write, stale_restart, drop_each_event, repeat_each_event,
+        delay_each_event, break_each_watch, refuse_every_write, lose_every_answer,
+    )  # fmt: skip
+    assert survives(counts, BOTH, *tortures, ignore=IGNORE, most=2) >= 14
 
 
 def test_crash_after_every_write() -> None:

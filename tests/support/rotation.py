@@ -2,6 +2,7 @@
 
 import asyncio
 from base64 import b64decode
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -67,6 +68,19 @@ class SecretHistory:
                         continue
                     if not verifies(mine, theirs) or not verifies(theirs, mine):
                         found.append(f"{server} of {mine.at:.0f} s, {client} of {theirs.at:.0f} s")
+        return found
+
+    def met(self, server: Key, clients: list[Key], lags: Mapping[Key, float]) -> list[str]:
+        """Return when volumes, each behind by its lag, held what did not verify each other."""
+        moments = {one.at + lag for key, lag in lags.items() for one in self.versions[key]}
+        first = max(self.versions[key][0].at + lag for key, lag in lags.items())
+        found = []
+        for now in sorted(one for one in moments if one >= first):
+            mine = self.mounted(server, lags[server], now)
+            for client in clients:
+                theirs = self.mounted(client, lags[client], now)
+                if not verifies(mine, theirs) or not verifies(theirs, mine):
+                    found.append(f"{server} and {client} at {now:.0f} s")
         return found
 
 
