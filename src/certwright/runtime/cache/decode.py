@@ -125,11 +125,11 @@ class EntryDecoder:
         except msgspec.DecodeError as error:
             raise BrokenJson(f"{self.resource.kind}: {error}") from error
         found = envelope.metadata
-        if held is not None:
-            known = held(Key(found.namespace, found.name))
-            if known is not None and known.meta.resource_version == found.resource_version:
-                return known
-        return self._finish(raw, found, envelope.kind, (start, stop))
+        known = None if held is None else held(Key(found.namespace, found.name))
+        if known is not None and known.meta.resource_version == found.resource_version:
+            return known
+        key = None if known is None else known.key  # which the states of an object share
+        return self._finish(raw, found, envelope.kind, (start, stop), key=key)
 
     def deleted(self, raw: bytes, start: int, stop: int) -> Entry:
         """Return which object was deleted, and its last version; raises what `entry` raises."""
@@ -140,7 +140,13 @@ class EntryDecoder:
         return Entry(Key(found.namespace, found.name), Meta(found.resource_version), b"")
 
     def _finish(
-        self, raw: bytes, found: "_Metadata", kind: str, span: tuple[int, int], malformed: str = ""
+        self,
+        raw: bytes,
+        found: "_Metadata",
+        kind: str,
+        span: tuple[int, int],
+        malformed: str = "",
+        key: Key | None = None,
     ) -> Entry:
         own_fields = b""
         managed = bytes(found.managed_fields)
@@ -158,16 +164,18 @@ class EntryDecoder:
             raw = self._type_prefix + raw.lstrip()[1:]
         if self._transform is not None:
             raw = self._reduced(self._transform, raw, found)
+        if key is None:
+            namespace = self._shared.setdefault(found.namespace, found.namespace)
+            key = Key(namespace, found.name)
         meta = Meta(
             found.resource_version,
             found.generation,
             found.deletion_timestamp,
-            self._share(found.labels, found.name),
+            self._share(found.labels, key.name),
             found.finalizers,
             found.owners,
         )
-        namespace = self._shared.setdefault(found.namespace, found.namespace)
-        return Entry(Key(namespace, found.name), meta, raw, own_fields, malformed)
+        return Entry(key, meta, raw, own_fields, malformed)
 
     def _reduced(self, transform: Transform, raw: bytes, found: "_Metadata") -> bytes:
         """Return what a transform makes of an object; all of it if the transform fails."""

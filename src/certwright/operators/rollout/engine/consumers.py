@@ -38,7 +38,7 @@ class Consumers:
         """
 
     def _read(self, kind: WorkloadKind, entry: Entry) -> tuple[Workload, Policies]:
-        workload = read_workload(kind, entry.obj())
+        workload = read_workload(kind, entry.obj(), entry.key)
         asked = ((dialect, policy_of(dialect, workload)) for dialect in self._dialects)
         return workload, tuple((dialect, policy) for dialect, policy in asked if policy is not None)
 

@@ -61,8 +61,8 @@ _NAMED: Final = msgspec.json.Decoder(_Named)
 class DigestedContents:
     """A transform: replaces the contents of a source by digests, if *wanted* says it is consumed.
 
-    The name is left out, for an entry knows it. It never fails: what failed here would be kept as
-    it is, contents and all.
+    Name and version are left out, for an entry knows them. It never fails: what failed here would
+    be kept as it is, contents and all.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class DigestedContents:
         except msgspec.DecodeError:
             return b'{"metadata":{}}'
         ref = SourceRef(self._kind, metadata.namespace, metadata.name)
-        kept: JsonObject = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+        kept: JsonObject = {"uid": metadata.uid}
         if not self._wanted(ref):
             return exact_json({"metadata": kept})
         try:
@@ -122,7 +122,7 @@ def _certificate(ref: SourceRef, data: Mapping[str, str]) -> CertificateFacts | 
 def read_contents(ref: SourceRef, entry: Entry) -> SourceContents | None:
     """Return what is kept of a source; None if it could not be read."""
     try:
-        return _read(ref, entry.obj())
+        return _read(ref, entry.obj(), entry.meta.resource_version)
     except BadObject:
         return None
 
@@ -130,16 +130,17 @@ def read_contents(ref: SourceRef, entry: Entry) -> SourceContents | None:
 def contents_of(ref: SourceRef, obj: JsonObject, key: DigestKey) -> SourceContents | None:
     """Return what would be kept of a source as the API returned it; None if it is unreadable."""
     digested = DigestedContents(ref.kind, key, lambda _: True)
-    return _read(ref, orjson.loads(digested(orjson.dumps(obj))))
+    version = obj["metadata"].get("resourceVersion") or ""
+    return _read(ref, orjson.loads(digested(orjson.dumps(obj))), version)
 
 
-def _read(ref: SourceRef, kept: JsonObject) -> SourceContents | None:
+def _read(ref: SourceRef, kept: JsonObject, version: str) -> SourceContents | None:
     if "digests" not in kept:
         return None
     metadata, certificate = kept["metadata"], kept.get("certificate")
     return SourceContents(
         ref,
-        metadata["resourceVersion"],
+        version,
         metadata.get("labels") or {},
         metadata.get("annotations") or {},
         kept["digests"],

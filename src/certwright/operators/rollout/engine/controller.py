@@ -105,7 +105,7 @@ class RolloutController:
         self._clock = clock
         self._reporter = RolloutReporter()
         self._due: dict[WorkloadRef, _Due] = {}
-        self._written: dict[WorkloadRef, _Written] = {}
+        self._written: dict[Key, _Written] = {}
         self._writing: set[Key] = set()
         self._own_windows: set[WorkloadRef] = set()
         """Workloads with a quiet window other than that of the settings."""
@@ -209,7 +209,7 @@ class RolloutController:
         )
 
     def _around(self, now: WorkloadPass, found: ContentComparison) -> Circumstances:
-        written = self._written.get(now.ref)
+        written = self._written.get(now.ref.key)
         failed = self._registry.failed_with(now.workload, found.changed, found.record.sources)
         in_namespace, in_cluster = self._registry.busy(now.ref)
         return Circumstances(
@@ -269,7 +269,7 @@ class RolloutController:
             self._metrics.delayed(dialect, now.ctx.clock.monotonic() - due.since)
         self._reporter.restarted(now, found.changed)
         self._rest(ref)
-        self._written[ref] = _Written(found.digest)
+        self._written[ref.key] = _Written(found.digest)
         if written is None:
             return again(SOON_SECONDS)
         after = replace(now, workload=self._consumers.read(self._kind, written)[0])
@@ -282,7 +282,7 @@ class RolloutController:
         rest = self._until([_paused_until(now), self._patience_ends(now)], now, DONE)
         if found.recorded:
             return rest
-        before = self._written.get(now.ref)
+        before = self._written.get(now.ref.key)
         written = before if before and before.digest == found.digest else _Written(found.digest)
         if written.times > MOST_REWRITES:
             self._reporter.fought(now, found)
@@ -290,7 +290,7 @@ class RolloutController:
         left = await self._write(now, record_patch(now.workload, now.policy, found, now.now))
         self._metrics.outcome(now.policy.dialect, "recorded")
         written.times += 1
-        self._written[now.ref] = written
+        self._written[now.ref.key] = written
         return again(SOON_SECONDS) if left is None else rest
 
     async def _resume(self, now: WorkloadPass) -> Outcome:
@@ -347,7 +347,7 @@ class RolloutController:
 
     def _forget(self, ref: WorkloadRef) -> None:
         self._rest(ref)
-        self._written.pop(ref, None)
+        self._written.pop(ref.key, None)
         self._own_windows.discard(ref)
         self._reporter.forget(ref)
         self._registry.forget(ref)

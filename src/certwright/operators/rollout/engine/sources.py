@@ -61,7 +61,11 @@ class SourceStores:
         self._changed = changed
         self._stores: dict[SourceKind, StoreHandle] = {}
         self._classes: ProviderClasses | None = None
-        self._complete: set[SourceRef] = set()
+        self._absent: set[SourceRef] = set()
+        """What workloads name and is known not to exist. What is in no store and not here was not
+        kept when it passed by, and has to be read."""
+        self._listed: set[tuple[SourceKind, str]] = set()
+        """Kinds and namespaces of which everything is kept, because a pattern may match it."""
         self._ready = asyncio.Event()
         self._key: DigestKey | None = None
         self._lost = asyncio.Event()
@@ -90,7 +94,7 @@ class SourceStores:
             except (ApiError, TransportError):
                 failures += 1
                 await asyncio.sleep(self._backoff.delay(failures))
-        self._complete.update(consumed)
+        known = set(consumed)  # which is kept when it passes by
         if SourceKind.PROVIDER_CLASS in wanted:  # not waited for: no contents are no change
             self._classes = ProviderClasses(
                 self._cache,
@@ -102,6 +106,12 @@ class SourceStores:
             self._stores[kind] = self._open(kind, self._key)
         for handle in self._stores.values():
             await handle.synced()
+        self._listed.update((ref.kind, ref.namespace) for ref in known if ref.name == ANY_NAME)
+        self._absent.update(
+            ref
+            for ref in known
+            if ref.kind in self._stores and ref.key not in self._stores[ref.kind].store
+        )
         self._watch_key()
         self._ready.set()
 
@@ -113,6 +123,10 @@ class SourceStores:
             entry = new or old
             assert entry is not None
             ref = SourceRef(kind, *entry.key)
+            if new is not None:
+                self._absent.discard(ref)
+            elif (kind, ref.namespace) not in self._listed:  # else it may match a pattern only
+                self._absent.add(ref)
             before, after = (None if one is None else read_contents(ref, one) for one in (old, new))
             self._changed(ref, after, change_of(before, after))
 
@@ -162,7 +176,7 @@ class SourceStores:
             assert self._classes is not None
             return counted(use, self._classes.contents(use.ref), *conditions)
         store = self._stores[use.ref.kind].store
-        if use.ref.key not in store and use.ref not in self._complete:
+        if use.ref.key not in store and use.ref not in self._absent:
             await self._read(use.ref)
         entry = store.get(use.ref.key)
         if entry is None:
@@ -176,26 +190,25 @@ class SourceStores:
 
     async def _read(self, ref: SourceRef) -> None:
         """Read a source that no workload consumed when it passed by."""
-        resource = SOURCE_RESOURCES[ref.kind]
+        resource, store = SOURCE_RESOURCES[ref.kind], self._stores[ref.kind].store
         try:
             answer = await self._client.send(request.get(resource, ref.key))
         except NotFound:
             pass
         else:
-            store = self._stores[ref.kind].store
             store.upsert(store.decoder.entry(answer.body), own=True)
-        self._complete.add(ref)
+        if ref.key not in store:
+            self._absent.add(ref)
 
     async def _list(self, kind: SourceKind, namespace: str) -> None:
         """Read the sources of a namespace that passed by before a pattern named some of them."""
-        everything = SourceRef(kind, namespace, ANY_NAME)
-        if everything in self._complete:
+        if (kind, namespace) in self._listed:
             return
         store = self._stores[kind].store
         async for page in self._client.pages(SOURCE_RESOURCES[kind], Selection(namespace)):
             for item in page.items:
                 store.upsert(store.decoder.entry(bytes(item)), own=True)
-        self._complete.add(everything)
+        self._listed.add((kind, namespace))
 
     async def confirm(self, ref: SourceRef, resource_version: str) -> None:
         """Ask the server whether a source is as it is known here; `Conflict` if not."""
@@ -208,8 +221,10 @@ class SourceStores:
         """Drop what no workload consumes any more."""
         for ref in refs:
             if not self._wanted(ref):
-                self._complete.discard(ref)
-                if ref.kind in self._stores and ref.name != ANY_NAME:
+                self._absent.discard(ref)
+                if ref.name == ANY_NAME:
+                    self._listed.discard((ref.kind, ref.namespace))
+                elif ref.kind in self._stores:
                     self._stores[ref.kind].store.discard(ref.key)
 
     # The key

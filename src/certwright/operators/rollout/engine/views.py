@@ -167,10 +167,14 @@ def _annotations(metadata: Any) -> JsonObject:
 # Reading
 
 
-def read_workload(kind: WorkloadKind, obj: JsonObject) -> Workload:
-    """Return what restarts need of a workload, reduced or whole; of wrong types, nothing."""
+def read_workload(kind: WorkloadKind, obj: JsonObject, key: Key | None = None) -> Workload:
+    """Return what restarts need of a workload, reduced or whole; of wrong types, nothing.
+
+    With the *key* of its entry, what remembers the workload has no copy of its name.
+    """
     metadata = obj.get("metadata") or {}
-    key = Key(text(metadata.get("namespace")), text(metadata.get("name")))
+    if key is None:
+        key = Key(text(metadata.get("namespace")), text(metadata.get("name")))
     template = at(obj, *template_path(kind))
     pod_spec = at(template, "spec")
     return Workload(
