@@ -247,6 +247,7 @@ def test_a_version_that_is_held_is_not_made_again() -> None:
     assert decoder.entry(json.dumps(obj).encode(), held=known.get) is held
     newer = decoder.entry(json.dumps(widget(resourceVersion="8")).encode(), held=known.get)
     assert newer.meta.resource_version == "8"
+    assert newer.key is held.key
     stranger = decoder.entry(json.dumps(widget(name="v")).encode(), held=known.get)
     assert stranger.key == Key("shop", "v")
 

@@ -352,6 +352,24 @@ async def test_a_cron_job_has_the_digest_in_its_template(rolling: EmbeddedRollin
     assert await rolling.restarts(kind="CronJob") == 1
 
 
+async def test_a_source_that_is_missing_is_read_once_at_most(rolling: EmbeddedRolling) -> None:
+    await rolling.secret()
+    await rolling.workload(volumes=["web-tls", "missing"])
+    await rolling.run()
+    assert (await rolling.wait()).reads == 0  # all Secrets passed by when they were listed
+    await rolling.workload("later", volumes=["web-tls", "other"])
+    assert (await rolling.wait()).reads == 1
+    await rolling.cluster.delete(Secret, "web-tls")
+    await rolling.annotate("web", {"note": "look again"})
+    await rolling.annotate("later", {"note": "look again"})
+    assert (await rolling.wait()).reads == 0
+    for name in ("web-tls", "missing", "other"):
+        await rolling.secret(name, 2)
+    calls = await rolling.wait()
+    assert calls.reads == 0
+    assert sorted(restarts_in(calls)) == ["later", "web"]
+
+
 async def test_all_restarts_cost_one_write_each(embedded_cluster: EmbeddedCluster) -> None:
     rolling = EmbeddedRolling(embedded_cluster)
     for number in range(20):
