@@ -200,7 +200,23 @@ def _on_exit(action: str, operator: str, *codes: int, **more: str) -> JsonObject
     return {"action": action, "onExitCodes": {"operator": operator, "values": codes, **more}}
 
 
+def _success_trace(*rules: JsonObject) -> Trace:
+    """Return a Job whose pods succeed one after the other, until a rule is met."""
+    obj = job("w", completions=4, image="app:1")
+    obj["spec"] |= {
+        "parallelism": 1,
+        "completionMode": "Indexed",
+        "successPolicy": {"rules": list(rules)},
+    }
+    obj["spec"]["template"]["spec"]["restartPolicy"] = "Never"
+    return Trace(Job, obj, [])
+
+
 POLICIES = (
+    _success_trace({"succeededIndexes": "0"}),
+    _success_trace({"succeededCount": 2}),
+    _success_trace({"succeededIndexes": "3"}, {"succeededIndexes": "1-2", "succeededCount": 1}),
+    _success_trace({"succeededIndexes": "0,2"}, {"succeededCount": 4}),
     _policy_trace("exit=42", _on_exit("Count", "In", 7), _on_exit("FailJob", "In", 41, 42)),
     _policy_trace("exit=3", _on_exit("FailJob", "NotIn", 1, 2)),
     _policy_trace("exit=1", _on_exit("Count", "In", 1), _on_exit("FailJob", "In", 1)),
@@ -217,7 +233,7 @@ POLICIES = (
         {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget"}]},
     ),
 )
-"""Jobs whose policy decides about the first pod that fails."""
+"""Jobs whose policy decides when they end: at a failure, or before all have succeeded."""
 
 
 TRACES: dict[str, Callable[[Random], Trace]] = {

@@ -11,6 +11,13 @@ from typing import Any, Final
 
 from certwright.kube import JsonObject, format_time, parse_time
 from certwright.testkit.workloads.failurepolicy import is_counted, matched_rule
+from certwright.testkit.workloads.jobindexes import (
+    INDEX,
+    index_of,
+    index_ranges,
+    matched_success,
+    read_indexes,
+)
 from certwright.testkit.workloads.podstate import (
     has_ended,
     is_active,
@@ -24,7 +31,6 @@ from certwright.testkit.workloads.replicasets import pods_to_delete
 from certwright.testkit.workloads.templates import pod_from
 
 FINALIZER: Final = "batch.kubernetes.io/job-tracking"
-INDEX: Final = "batch.kubernetes.io/job-completion-index"
 BURST: Final = 500
 _BACKOFF_SECONDS: Final = 10.0
 _LONGEST_BACKOFF_SECONDS: Final = 600.0
@@ -58,7 +64,7 @@ def decide_job(job: JsonObject, pods: Sequence[JsonObject], now: datetime) -> Jo
     active = [pod for pod in pods if is_active(pod)]
     plan = JobPlan(status, terminating=sum(map(is_terminating, pods)))
     succeeded, failed = _totals(job, status, held)
-    criterion = _criterion(job, status, pods, failed, now)
+    criterion = _criterion(job, status, pods, failed, now) or _success(job, status, held)
     if criterion is None:
         _manage(plan, job, pods, active, succeeded, now)
         left = len(active) + len(plan.create) - len(plan.delete)
@@ -139,6 +145,15 @@ def _criterion(
     return "FailureTarget", "DeadlineExceeded", message
 
 
+def _success(
+    job: JsonObject, status: JsonObject, held: Sequence[JsonObject]
+) -> tuple[str, str, str] | None:
+    """Return the condition by which the policy lets a Job succeed before all indexes have."""
+    policy = job["spec"].get("successPolicy")
+    message = matched_success(policy, _done(job, status, held)) if policy else ""
+    return ("SuccessCriteriaMet", "SuccessPolicy", message) if message else None
+
+
 def _manage(
     plan: JobPlan, job: JsonObject, pods: Sequence[JsonObject], active: Sequence[JsonObject],
     succeeded: int, now: datetime,
@@ -166,7 +181,7 @@ def _manage(
         plan.after = remaining
         return
     if spec.get("completionMode") == "Indexed":
-        taken = {index_of(pod) for pod in active} | _indexes_of_status(plan.status)
+        taken = {index_of(pod) for pod in active} | _completed(plan.status)
         taken |= {index_of(pod) for pod in pods if phase_of(pod) == "Succeeded"}
         free = [index for index in range(completions) if index not in taken]
         plan.create = [_pod(job, index) for index in free[:missing]]
@@ -181,7 +196,7 @@ def _count_ended(
     uncounted = plan.status["uncountedTerminatedPods"]
     failing = criterion is not None and criterion[0] == "FailureTarget"
     indexed = job["spec"].get("completionMode") == "Indexed"
-    indexes = _indexes_of_status(plan.status)
+    indexes = _completed(plan.status)
     releasing = {pod["metadata"]["uid"] for pod in plan.release}
     for pod in held:
         uid = pod["metadata"]["uid"]
@@ -210,13 +225,21 @@ def _totals(job: JsonObject, status: JsonObject, held: Sequence[JsonObject]) -> 
     fresh = [pod for pod in held if pod["metadata"]["uid"] not in noted]
     succeeded = status.get("succeeded", 0) + len(uncounted.get("succeeded", ()))
     if job["spec"].get("completionMode") == "Indexed":
-        done = _indexes_of_status(status)
-        done |= {index_of(pod) for pod in held if phase_of(pod) == "Succeeded"}
-        succeeded = len(done & set(range(job["spec"]["completions"])))
+        succeeded = len(_done(job, status, held))
     else:
         succeeded += sum(phase_of(pod) == "Succeeded" for pod in fresh)
     failed = status.get("failed", 0) + len(uncounted.get("failed", ()))
     return succeeded, failed + sum(_is_failed(pod, job) and is_counted(job, pod) for pod in fresh)
+
+
+def _done(job: JsonObject, status: JsonObject, held: Iterable[JsonObject]) -> set[int]:
+    """Return the indexes that have succeeded, counted or not."""
+    fresh = {index_of(pod) for pod in held if phase_of(pod) == "Succeeded"}
+    return (_completed(status) | fresh) & set(range(job["spec"]["completions"]))
+
+
+def _completed(status: JsonObject) -> set[int]:
+    return read_indexes(status.get("completedIndexes", ""))
 
 
 def _counted(before: JsonObject, held: Collection[str]) -> JsonObject:
@@ -318,35 +341,6 @@ def _pod(job: JsonObject, index: int | None = None) -> JsonObject:
     ]
     spec = {**pod["spec"], "containers": containers, "hostname": f"{name}-{index}"}
     return {**pod, "spec": spec}
-
-
-def index_of(pod: JsonObject) -> int:
-    """Return the completion index of a pod; -1 without one."""
-    text = (pod["metadata"].get("annotations") or {}).get(INDEX, "")
-    return int(text) if text.isdecimal() else -1
-
-
-def _indexes_of_status(status: JsonObject) -> set[int]:
-    indexes: set[int] = set()
-    for part in filter(None, status.get("completedIndexes", "").split(",")):
-        first, _, last = part.partition("-")
-        indexes.update(range(int(first), int(last or first) + 1))
-    return indexes
-
-
-def index_ranges(indexes: Iterable[int]) -> str:
-    """Return indexes as a Job's status has them, such as ``0-3,5``."""
-    ranges: list[list[int]] = []
-    for index in sorted(indexes):
-        if ranges and ranges[-1][1] == index - 1:
-            ranges[-1][1] = index
-        else:
-            ranges.append([index, index])
-    words = [
-        str(first) if first == last else f"{first}{',' if last == first + 1 else '-'}{last}"
-        for first, last in ranges
-    ]
-    return ",".join(words)
 
 
 def _condition(type_: str, reason: str, message: str, now: datetime) -> JsonObject:

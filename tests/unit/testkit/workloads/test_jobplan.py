@@ -6,14 +6,8 @@ from typing import Any
 import pytest
 
 from certwright.testkit.builders import job
-from certwright.testkit.workloads.jobplan import (
-    FINALIZER,
-    INDEX,
-    JobPlan,
-    decide_job,
-    finished_status,
-    index_ranges,
-)
+from certwright.testkit.workloads.jobindexes import INDEX, index_ranges, matched_success
+from certwright.testkit.workloads.jobplan import FINALIZER, JobPlan, decide_job, finished_status
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, tzinfo=UTC)
 
@@ -151,6 +145,38 @@ def test_the_policy_decides_about_failed_pods(rules: list[Any], reason: str, fai
     assert finish(plan).get("failed", 0) == failed
     assert len(plan.create) == (0 if failed else 1), "a failure that counts delays the next pod"
     assert [each["metadata"]["name"] for each in plan.release] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "succeeded", "is_met"),
+    [
+        ({"succeededIndexes": "1-2"}, {0, 1}, False),
+        ({"succeededIndexes": "1-2"}, {1, 2}, True),
+        ({"succeededIndexes": "1-3,5", "succeededCount": 2}, {0, 1, 4}, False),
+        ({"succeededIndexes": "1-3,5", "succeededCount": 2}, {1, 5}, True),
+        ({"succeededCount": 2}, {0}, False),
+        ({"succeededCount": 2}, {0, 7}, True),
+        ({"succeededCount": 1}, set(), False),
+    ],
+)
+def test_a_rule_asks_for_indexes_or_their_number(
+    rule: dict[str, Any], succeeded: set[int], *, is_met: bool
+) -> None:
+    other = {"succeededCount": 9}
+    found = matched_success({"rules": [other, rule]}, succeeded)
+    assert found == ("Matched rules at index 1" if is_met else "")
+
+
+def test_a_job_succeeds_by_its_policy_and_ends_what_still_runs() -> None:
+    policy = {"rules": [{"succeededIndexes": "1"}]}
+    obj = stored(3, parallelism=3, completionMode="Indexed", successPolicy=policy)
+    pods = [pod("a", index=0), pod("b", "Succeeded", index=1), pod("c", index=2)]
+    plan = decide_job(obj, pods, NOW)
+    assert [each["metadata"]["name"] for each in plan.delete] == ["a", "c"]
+    assert types(plan.status) == ["SuccessCriteriaMet"]
+    assert plan.finish == ("Complete", "SuccessPolicy", "Matched rules at index 0")
+    assert (plan.status["completedIndexes"], plan.status["succeeded"]) == ("1", 1)
+    assert "failed" not in finish(plan), "what is ended for that has not failed"
 
 
 def test_the_message_of_the_policy_names_the_pod_and_the_rule() -> None:
