@@ -73,7 +73,13 @@ def validate_job(new: JsonObject, old: JsonObject | None) -> list[Cause]:
         causes += immutable(spec.get("selector"), before.get("selector"), "spec.selector")
         if not (spec.get("suspend") and before.get("suspend")):
             causes += immutable(spec["template"], before["template"], "spec.template")
-        fixed = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy"]
+        fixed = [
+            "completionMode",
+            "podFailurePolicy",
+            "backoffLimitPerIndex",
+            "managedBy",
+            "successPolicy",
+        ]
         if spec.get("completionMode") != "Indexed":
             fixed.append("completions")
         for field in fixed:
