@@ -99,7 +99,7 @@ class ApiServer:
         namespace_defaults: bool = False,
         kinds: Iterable[ServedKind] | None = None,
         history_limit: int = 10_000,
-        history_bytes: int = 16 * 2**20,
+        history_bytes: int = 8 * 2**20,
         webhooks: ReviewCaller | None = None,
     ) -> None:
         rng = rng or Random()

@@ -189,6 +189,19 @@ def test_a_definition_can_come_back(
     assert api.create(widgets, widget("a")).status == 201
 
 
+async def test_a_watch_of_before_a_definition_came_back_has_to_list_anew(
+    api: Api, widgets: str, widget: Callable[..., Any], crd: Callable[..., Any]
+) -> None:
+    """What it missed is forgotten; to go on as if nothing had happened would hide deletions."""
+    seen = api.create(widgets, widget("a")).body["metadata"]["resourceVersion"]
+    api.delete(f"{DEFINITIONS}/widgets.example.com")
+    api.create(DEFINITIONS, crd())
+
+    (event,) = await api.events(widgets, resourceVersion=seen)
+
+    assert (event["type"], event["object"]["reason"]) == ("ERROR", "Expired")
+
+
 def test_unqualified_finalizers_are_warned_about(
     api: Api, widgets: str, widget: Callable[..., Any]
 ) -> None:

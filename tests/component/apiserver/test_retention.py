@@ -106,20 +106,35 @@ async def test_what_is_kept_does_not_grow(api: Api, clock: SetClock) -> None:
     assert len(api.names(EVENTS)) == 59, "one a minute, those of the last hour"
 
 
-def test_definitions_that_come_and_go_leave_nothing(api: Api, clock: SetClock) -> None:
-    def cycle() -> None:
-        assert api.create(DEFINITIONS, definition()).status == 201
-        api.create(WIDGETS, widget("a"))
-        api.delete(f"{DEFINITIONS}/widgets.example.com")
-        clock.advance(60)
+def let_come_and_go(api: Api, clock: SetClock, group: str) -> None:
+    """Define widgets in a group, create one, and delete the definition."""
+    crd = definition()
+    crd["metadata"]["name"] = f"widgets.{group}"
+    crd["spec"]["group"] = group
+    assert api.create(DEFINITIONS, crd).status == 201
+    objects = f"/apis/{group}/v1/namespaces/default/widgets"
+    assert api.create(objects, {**widget("a"), "apiVersion": f"{group}/v1"}).status == 201
+    api.delete(f"{DEFINITIONS}/widgets.{group}")
+    clock.advance(60)
 
+
+def test_definitions_that_come_and_go_leave_nothing(api: Api, clock: SetClock) -> None:
     for _ in range(30):
-        cycle()
+        let_come_and_go(api, clock, "example.com")
     before = census()
     for _ in range(60):
-        cycle()
+        let_come_and_go(api, clock, "example.com")
 
     assert census().total() <= before.total() * 1.05
+
+
+def test_definitions_under_new_names_leave_no_collection(api: Api, clock: SetClock) -> None:
+    let_come_and_go(api, clock, "example.com")
+    before = api.server._backend.storage.collections()
+    for number in range(10):
+        let_come_and_go(api, clock, f"n{number}.example.com")
+
+    assert api.server._backend.storage.collections() == before
 
 
 def test_tokens_that_have_expired_are_forgotten(clock: SetClock) -> None:

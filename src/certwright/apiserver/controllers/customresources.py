@@ -42,7 +42,9 @@ class CustomResources:
             self._terminating.discard(name)
             if (spec := self._served.pop(name, None)) is not None:
                 self._backend.registry.remove(spec["group"], spec["names"]["plural"])
-                self._collection(spec).end_watches()
+                collection = self._collection(spec)
+                collection.end_watches()
+                self._backend.storage.drop(collection)
             self._recheck_names(name)
         elif record.metadata.get("deletionTimestamp"):
             self._terminate(record)

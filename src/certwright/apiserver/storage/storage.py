@@ -267,7 +267,7 @@ class Storage:
         self._allowed_bytes = history_bytes
         self._sizes: deque[tuple[int, int]] = deque()  # of each change: its number, its bytes
         self._history_bytes = 0
-        self._floor = revision  # also of collections not used yet
+        self._floor = revision  # of collections not used yet, or dropped
         self._collections: dict[tuple[str, str], Collection] = {}
         self._listeners: list[Callable[[StoredChange], None]] = []
 
@@ -280,8 +280,18 @@ class Storage:
         return found
 
     def collections(self) -> list[Collection]:
-        """Return every collection that was ever used."""
+        """Return every collection that was used and not dropped."""
         return list(self._collections.values())
+
+    def drop(self, collection: Collection) -> None:
+        """Forget an empty collection and its history: its resource is not served any more.
+
+        Should it be served again, readers of before have to list anew, and those of resources
+        that were not used yet as well: no floor is remembered for each resource there ever was.
+        """
+        if not len(collection):
+            self._collections.pop((collection.group, collection.plural), None)
+            self._floor = self.revision
 
     def on_change(self, listener: Callable[[StoredChange], None]) -> None:
         """Call *listener* synchronously after each write."""
