@@ -47,6 +47,8 @@ def test_explain_without_an_installation(cli: Callable[..., Any]) -> None:
     done = cli("cert-manager", "explain")
     assert done.code == 2
     assert "there is no CertManagerDeployment" in done.err
+    assert "create one" in done.err
+    assert "name a file with -f" in cli("cert-manager", "plan").err
 
 
 def test_explain_what_no_operator_has_seen(cli: Callable[..., Any], ask: Ask) -> None:
@@ -74,7 +76,12 @@ def test_plan_of_a_file(
     done = cli(*words)
     assert done.code == 1
     assert done.out.startswith(f"cert-manager {SMALL} would be installed in cert-manager\n")
-    assert "Deployment cert-manager/cert-manager-webhook" in done.out
+    assert "Deployment cert-manager/cert-manager-webhook would be created\n" in done.out
+    assert "    + kind:" not in done.out, "thousands of lines"
+    assert (
+        "note: the new objects as a whole are printed by: certwright cert-manager render"
+        in done.err
+    )
     told = json.loads(cli(*words, "-o", "json").out)
     assert told["dryRun"] is True
     assert told["problems"] == []
@@ -109,7 +116,8 @@ def test_adopt(cli: Callable[..., Any], ask: Ask, write: Callable[..., str], bun
     tried = cli(*words, "--dry-run")
     assert tried.code == 0, tried.err
     assert "argocd" in tried.out
-    assert "(dry run: nothing was changed)" in tried.out
+    assert "as cert-manager v1.21.2-small has them; no pod is restarted. " in tried.out
+    assert tried.out.endswith("\n(dry run: nothing was changed)\n")
     unasked = cli(*words)
     assert unasked.code == 2
     assert "add --yes" in unasked.err

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from certwright import __version__
+from certwright.cli import start
 from certwright.cli.main import main
 
 GREETING = str(Path(__file__).parents[3] / "examples" / "greeting.py")
@@ -99,6 +100,24 @@ def test_crds_are_printed(certwright: Callable[..., Any]) -> None:
     assert code == 0
     (crd,) = yaml.safe_load_all(out)
     assert crd["metadata"]["name"] == "greetings.demo.certwright.dev"
+
+
+class Interrupted:
+    """A person who presses Ctrl-C while a module is imported."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name == "certwright.cli.main":
+            raise KeyboardInterrupt
+
+
+def test_ctrl_c_while_the_command_line_is_imported_is_quiet(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "certwright.cli.main")
+    monkeypatch.setattr(sys, "meta_path", [Interrupted(), *sys.meta_path])
+    with pytest.raises(SystemExit) as ended:
+        start.main()
+    assert ended.value.code == 130
 
 
 def test_an_operator_without_kinds_of_its_own(certwright: Callable[..., Any]) -> None:

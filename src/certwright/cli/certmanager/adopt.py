@@ -45,7 +45,7 @@ async def adopt(target: Target, path: str, folder: Path, *, yes: bool, dry_run: 
         if not installers:
             return 0
         if dry_run:
-            print("(dry run: nothing was changed)")
+            print(f"{consequences(found)}\n(dry run: nothing was changed)")
             return 0
         confirm(consequences(found), yes=yes)
         await _write(client, asked)
@@ -73,7 +73,11 @@ def installer_of(obj: JsonObject) -> str:
         return f"Helm release {annotations.get(_RELEASE) or 'not named'}"
     if _APPLIED in annotations:
         return "kubectl apply"
-    managers = [str(one.get("manager")) for one in metadata.get("managedFields") or ()]
+    fields = [one for one in metadata.get("managedFields") or () if not one.get("subresource")]
+    # Controllers update objects that others created: annotations, CAs.
+    first = sorted(fields, key=lambda one: str(one.get("time")))[:1]
+    applied = [one for one in fields if one.get("operation") == "Apply"]
+    managers = [str(one.get("manager")) for one in applied or first]
     return listed(dict.fromkeys(managers)) or "not known"
 
 

@@ -20,13 +20,17 @@ _BAD_IF_TRUE: Final = frozenset({"Degraded", "Rejected", "Progressing"})
 _NOT_SEEN: Final = (
     "no operator has looked at it; run one: certwright manager --operators certmanager"
 )
+_NOTHING: Final = (
+    "create one; how a cert-manager is that was installed otherwise, shows: certwright cert-manager"
+    " check"
+)
 _CHECK: Final = "certwright cert-manager check follows the chain to an issued certificate"
 
 
 async def explain(target: Target, output: Output) -> int:
     """Print how the installation of a cluster is; 1 if certificates cannot be issued."""
     async with connected(target) as session:
-        asked = await read_cluster(session.client)
+        asked = await read_cluster(session.client, _NOTHING)
     obj: JsonObject = to_builtins(asked.resource)
     if output is Output.TABLE:
         print(explanation(asked.name, obj, SYSTEM.now()))

@@ -35,9 +35,7 @@ KINDS: Final[dict[str, tuple[type[Object], InstallKind[Any]]]] = {
 """The custom resources that ask for an installation, and how each is read."""
 NAMES: Final = {"CertManagerDeployment": "cluster", "CertManager": "default"}
 """The one object of each kind that counts."""
-_NONE: Final = (
-    "there is no CertManagerDeployment and no CertManager in this cluster; name a file with -f"
-)
+_NONE: Final = "there is no CertManagerDeployment and no CertManager in this cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +91,11 @@ def read_file(path: str) -> Asked:
     return decoded(fitting[0], path)
 
 
-async def read_cluster(client: Client) -> Asked:
-    """Return the custom resource of the cluster, the first kind that has one."""
+async def read_cluster(client: Client, advice: str = "create one") -> Asked:
+    """Return the custom resource of the cluster, the first kind that has one.
+
+    *advice* is what to do if there is none.
+    """
     for kind, name in NAMES.items():
         typed, _ = KINDS[kind]
         try:
@@ -103,13 +104,13 @@ async def read_cluster(client: Client) -> Asked:
             continue
         head = {"apiVersion": typed.resource.api_version, "kind": kind}
         return decoded({**head, **found}, f"{kind} {name}", stored=True)
-    raise UsageError(_NONE)
+    raise UsageError(f"{_NONE}; {advice}")
 
 
 async def read_either(client: Client, path: str) -> Asked:
     """Return the custom resource of a file, with the status it has in the cluster, or that one."""
     if not path:
-        return await read_cluster(client)
+        return await read_cluster(client, "name a file with -f")
     asked = read_file(path)
     try:
         live = await client.get(type(asked.resource).resource, asked.resource.key)
