@@ -167,6 +167,22 @@ async def test_a_secret_referred_to_twice_counts_once_and_is_told(
     assert f"secret '{keeping.namespace}/web' is referred to 2 times" in note
 
 
+@pytest.mark.scenario("MR-20")
+async def test_an_object_of_two_secrets_counts_once_and_is_told(
+    keeping: Keeping, healthy: dict[str, str]
+) -> None:
+    await keeping.install()
+    for name in ("one", "two"):
+        await keeping.cluster.create(keeping.secret_with(name, config_map("a")))
+    await keeping.cluster.create(keeping.managed_resource("web", "one", "two"))
+    calls = await keeping.settle()
+    assert await keeping.conditions("web") == healthy
+    assert await keeping.inventory("web") == ["ConfigMap/a"]
+    assert calls.of("ConfigMap").writes == 1
+    [note] = await keeping.events("QuestionableInput")
+    assert f"ConfigMap {keeping.namespace}/a is defined 2 times" in note
+
+
 @pytest.mark.scenario("MR-21")
 async def test_what_is_defined_in_two_ways_is_not_written_at_all(keeping: Keeping) -> None:
     await keeping.declare("web", config_map("a", {"n": "1"}), config_map("gone"))
