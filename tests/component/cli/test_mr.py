@@ -27,6 +27,25 @@ def managed(name: str, *secrets: str, **metadata: Any) -> JsonObject:
     }
 
 
+def told(name: str, about: str, reason: str, message: str) -> JsonObject:
+    """Return an Event about a ManagedResource."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name},
+        "involvedObject": {
+            "apiVersion": MR.api_version,
+            "kind": MR.kind,
+            "namespace": "default",
+            "name": about,
+        },
+        "reason": reason,
+        "message": message,
+        "type": "Normal",
+        "lastTimestamp": "2026-01-01T00:00:00Z",
+    }
+
+
 @pytest.fixture
 def create(ask: Ask) -> Callable[..., Any]:
     def create(*objects: JsonObject) -> None:
@@ -91,10 +110,27 @@ def test_explain(cli: Callable[..., Any], web: None, create: Callable[..., Any])
     assert "✗ broken, x.yaml: document 1 (line 1): " in odd.out
 
 
+def test_explain_names_what_others_changed(
+    cli: Callable[..., Any], web: None, create: Callable[..., Any]
+) -> None:
+    repaired = "Restored ConfigMap default/settings (data.color by kubectl-edit)"
+    create(
+        told("repaired", "web", "Repaired", repaired),
+        told("other", "web", "QuestionableInput", "of no interest here"),
+        told("of-another", "odd", "Repaired", "Restored what another one keeps"),
+    )
+    said = cli("mr", "explain", "web").out.partition("What others changed:\n")[2]
+    assert said.splitlines()[0].endswith(f" ago: {repaired}")
+    assert "of no interest" not in said
+    assert "another one" not in said
+    assert json.loads(cli("mr", "explain", "web", "-o", "json").out)["repairs"] == [repaired]
+
+
 def test_explain_for_programs(cli: Callable[..., Any], web: None) -> None:
-    told = json.loads(cli("mr", "explain", "web", "-o", "json").out)
-    assert told["resource"]["metadata"]["name"] == "web"
-    assert told["secrets"][0].startswith("✓ web: 2 objects")
+    found = json.loads(cli("mr", "explain", "web", "-o", "json").out)
+    assert found["resource"]["metadata"]["name"] == "web"
+    assert found["secrets"][0].startswith("✓ web: 2 objects")
+    assert found["repairs"] == []
     assert yaml.safe_load(cli("mr", "explain", "web", "-o", "yaml").out)["secrets"]
 
 

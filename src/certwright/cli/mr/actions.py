@@ -75,7 +75,8 @@ async def explain(target: Target, name: str, output: Output) -> int:
     if output is Output.TABLE:
         print(explanation(resource, secrets, SYSTEM.now(), repairs))
     else:
-        print(document({"resource": resource, "secrets": secrets}, output))
+        told = [str(event.get("message") or "") for event in repairs]
+        print(document({"resource": resource, "secrets": secrets, "repairs": told}, output))
     return 0
 
 

@@ -30,6 +30,7 @@ def pod(**spec: Any) -> JsonObject:
     return {"spec": {"template": {"spec": spec}}}
 
 
+MAIN: JsonObject = {"name": "main", "image": "app"}
 ADDITIONS: dict[str, tuple[Any, JsonObject, str]] = {
     "a key": (ConfigMap, {"data": {"theirs": "1"}}, "data.theirs"),
     "a binary key": (ConfigMap, {"binaryData": {"theirs": "AAAA"}}, "binaryData"),
@@ -37,11 +38,25 @@ ADDITIONS: dict[str, tuple[Any, JsonObject, str]] = {
     "an address": (Service, {"spec": {"externalIPs": ["192.0.2.1"]}}, "spec.externalIPs"),
     "affinity": (Service, {"spec": {"sessionAffinity": "ClientIP"}}, "spec.sessionAffinity"),
     "the host's network": (Deployment, pod(hostNetwork=True), "spec.template.spec.hostNetwork"),
-    "a setting of the pod": (Deployment, pod(shareProcessNamespace=True), "shareProcessNamespace"),
+    "a setting of the pod": (
+        Deployment,
+        pod(shareProcessNamespace=True),
+        "spec.template.spec.shareProcessNamespace",
+    ),
     "a strategy": (
         Deployment,
         {"spec": {"strategy": {"type": "Recreate", "rollingUpdate": None}}},
-        "spec.strategy",
+        "spec.strategy.type",
+    ),
+    "a privileged sidecar": (
+        Deployment,
+        pod(containers=[MAIN, {**MAIN, "name": "s", "securityContext": {"privileged": True}}]),
+        "spec.template.spec.containers[name=s]",
+    ),
+    "a variable": (
+        Deployment,
+        pod(containers=[{**MAIN, "env": [{"name": "LD_PRELOAD", "value": "/tmp/theirs.so"}]}]),
+        "spec.template.spec.containers[name=main].env",
     ),
     "a pause": (Deployment, {"spec": {"paused": True}}, "spec.paused"),
 }
@@ -70,8 +85,7 @@ async def test_what_others_change_is_undone_with_one_write(
     assert (calls.of(kind.resource.kind if hasattr(kind, "resource") else kind.kind).writes) == 1
     if running:
         [note] = await keeping.events("Repaired")
-        assert path in note
-        assert "test" in note, "who did it"
+        assert f"{path} by test" in note, "which field, and who changed it"
 
 
 async def test_what_others_remove_comes_back_also_after_a_restart(keeping: Keeping) -> None:

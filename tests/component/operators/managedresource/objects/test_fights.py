@@ -29,7 +29,8 @@ async def test_a_fight_is_noticed_and_damped(
     await keeping.settle()
     assert await attack(keeping, "rival", 60) < 10
     [note] = await keeping.events("FightDetected")
-    assert "rival" in note
+    assert "ConfigMap default/a (data.color by rival) is changed again and again by rival" in note
+    assert "restored by certwright-resource-manager" in note
     if keeping.reports_objects:
         [told] = (await keeping.status("web"))["objects"]
         assert (told["kind"], told["name"], told["lastWriter"]) == ("ConfigMap", "a", "rival")
