@@ -83,17 +83,23 @@ def served() -> set[str]:
     return set(snapshot.types[CLUSTER].resources) if snapshot else set()
 
 
-async def change(cluster: EmbeddedCluster, changed: JsonObject) -> None:
-    await asyncio.sleep(2)  # revisions are ordered by seconds
-    await cluster.patch(EnvoyConfig, "gateway", {"spec": changed["spec"]})
+async def rest(cluster: EmbeddedCluster) -> None:
+    """Wait until all is done, also what follows from an event that was lost at first."""
     await cluster.settle()
+    await asyncio.sleep(60)
+    await cluster.settle()
+
+
+async def change(cluster: EmbeddedCluster, changed: JsonObject) -> None:
+    await cluster.patch(EnvoyConfig, "gateway", {"spec": changed["spec"]})
+    await rest(cluster)
 
 
 async def life(cluster: EmbeddedCluster) -> None:
     """Everything users do, with what is served at every rest."""
     await cluster.serve(EnvoyConfig, EnvoyConfigRevision)
     await cluster.create(config("a"))
-    await cluster.settle()
+    await rest(cluster)
     assert served() == {"a"}
     await change(cluster, config("a", "b"))
     assert served() == {"a", "b"}
@@ -111,9 +117,7 @@ async def life(cluster: EmbeddedCluster) -> None:
 
 async def counted(cluster: EmbeddedCluster) -> list[tuple[bool, int]]:
     """Return how many Envoys run a version, each with whether it is the wanted one."""
-    await cluster.settle()
-    await asyncio.sleep(60)
-    await cluster.settle()
+    await rest(cluster)
     status = (await cluster.get(EnvoyConfig, "gateway")).status
     return [(one.version == status.desired_version, one.envoys) for one in status.envoys]
 
