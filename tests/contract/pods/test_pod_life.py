@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 
 import pytest
 from tests.support.node.rig import (
@@ -17,6 +18,7 @@ from tests.support.node.rig import (
 
 from certwright.kube import JsonObject
 from certwright.kube.kinds import Pod
+from certwright.testkit.controlplane.component import free_ports
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -286,6 +288,20 @@ async def test_a_port_of_the_node_is_given_once(rig: PodRig) -> None:
         "node(s) didn't have free ports for the requested pod ports"
     )
     await rig.event("NodePorts")
+
+
+async def test_a_port_that_another_process_has(rig: PodRig) -> None:
+    """The program says so and ends, again and again, until the port is free."""
+    [port] = free_ports(1)
+    probe = {"tcpSocket": {"port": 80}, "periodSeconds": 1, "timeoutSeconds": 30}
+    ports = [{"containerPort": 80, "hostPort": port}]
+    with socket.create_server(("127.0.0.1", port)):
+        await rig.run({"image": "stub:1", "ports": ports, "readinessProbe": probe})
+        pod = await rig.until(waits_for("CrashLoopBackOff"))
+        assert last_state(pod)["terminated"]["exitCode"] == 1
+        assert "Address already in use" in (await rig.output())[-1]
+    pod = await rig.ready()
+    assert status_of(pod)["restartCount"] >= 1
 
 
 async def test_last_words_come_from_a_file(rig: PodRig) -> None:
