@@ -1,14 +1,16 @@
 """Which object is meant: kind, namespace and name, as inventories and messages spell them."""
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from certwright.kube import GroupVersionKind, JsonObject, Key
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectRef:
-    """Points at one object of a cluster, whether it exists or not."""
+class ObjectRef(NamedTuple):
+    """Points at one object of a cluster, whether it exists or not.
+
+    A tuple, as `Key` is: a pass makes and compares dozens of them.
+    """
 
     api_version: str
     kind: str
