@@ -64,6 +64,8 @@ class XdsServer:
         self._address = address
         self._metrics = metrics
         self._clock = clock
+        self.monotonic = clock.monotonic
+        """Returns seconds that never go backwards."""
         self._rng = rng or new_rng()
         self._clients: dict[ClientTransport, None] = {}
         self._namespaces: dict[str, str] = {}
@@ -238,10 +240,6 @@ class XdsServer:
         """Count a refusal."""
         self._metrics.refused(reason)
         _log.debug("refused", path=path, reason=reason)
-
-    def monotonic(self) -> float:
-        """Return seconds that never go backwards."""
-        return self._clock.monotonic()
 
 
 def _authorities(certificate: ServingCertificate) -> frozenset[bytes]:

@@ -66,6 +66,9 @@ class Echo:
     def next_message(self) -> Sequence[bytes] | None:
         return [self._answers.pop(0)] if self._answers else None
 
+    def has_news(self) -> bool:
+        return bool(self._answers) or self._done
+
     def is_done(self) -> bool:
         return self._done
 

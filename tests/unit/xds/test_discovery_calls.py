@@ -4,24 +4,27 @@ import random
 from datetime import timedelta
 
 import pytest
-from tests.support.xds.models import NOW, snapshot
+from tests.support.xds.models import NOW, a, snapshot
 
 from certwright.clock import SYSTEM
 from certwright.runtime import Metrics
 from certwright.xds.access import ClientIdentity
 from certwright.xds.grpc.call import GrpcCall
+from certwright.xds.messages import DiscoveryResponse
 from certwright.xds.metrics import XdsMetrics
 from certwright.xds.observations import Connections, EnvoyObservation
+from certwright.xds.protocol.acceptances import RequestForm
 from certwright.xds.protocol.observation import SyncState
 from certwright.xds.protocol.requests import NodeInfo, StateRequest
 from certwright.xds.protocol.stateoftheworld import StateStream
 from certwright.xds.services.discovery import DiscoveryCall, DiscoveryHost, StreamKind
-from certwright.xds.snapshot import NodeKey
+from certwright.xds.snapshot import NodeKey, NodeSnapshot
 from certwright.xds.store import SnapshotStore
-from certwright.xds.typeurls import ENDPOINTS
+from certwright.xds.typeurls import CLUSTER, ENDPOINTS
 
 NODE = NodeKey("shop", "gateway")
 ASKED = StateRequest(ENDPOINTS, frozenset({"x"}), node=NodeInfo(NODE.node_id))
+ALSO_ASKED = StateRequest(CLUSTER)
 
 
 class Talk:
@@ -29,10 +32,11 @@ class Talk:
 
     def __init__(self) -> None:
         self._requests: list[StateRequest] = []
+        form = RequestForm(lambda _data: self._requests.pop(), nonce_field=5)
         self.snapshots = SnapshotStore()
         self.connections = Connections()
         host = DiscoveryHost(self.snapshots, self.connections, XdsMetrics(Metrics()), SYSTEM)
-        kind = StreamKind(StateStream, lambda _data: self._requests.pop(), delta=False)
+        kind = StreamKind(StateStream, form, delta=False)
         identity = ClientIdentity("envoys", NODE.namespace, "1", NOW + timedelta(days=1))
         call = GrpcCall(1, "/", "10.0.0.1:1", lambda _call: None, 1024)
         self.call = DiscoveryCall(host, kind, call, identity)
@@ -40,6 +44,12 @@ class Talk:
     def ask(self, request: StateRequest) -> None:
         self._requests.append(request)
         self.call.receive(b"")
+
+    def answer(self, nonces: dict[str, int]) -> None:
+        """Let the call send, and take note of the nonce of each type."""
+        while (parts := self.call.next_message()) is not None:
+            response = DiscoveryResponse.FromString(b"".join(parts))
+            nonces[response.type_url] = int(response.nonce)
 
     def seen(self) -> EnvoyObservation:
         found = self.call.observe()
@@ -80,19 +90,39 @@ def grouped(seen: EnvoyObservation) -> list[tuple[str, str, int, bool, str]]:
 def test_a_group_tells_what_is_known_of_each_client_in_it(seed: int) -> None:
     rng, talk = random.Random(seed), Talk()  # noqa: S311 - repeatable
     talk.ask(ASKED)
-    nonce = 0
-    for step in range(60):
+    talk.ask(ALSO_ASKED)
+    nonces = {ENDPOINTS: 0, CLUSTER: 0}
+    for step in range(80):
+        asked = rng.choice([ASKED, ALSO_ASKED])
         match rng.randrange(5):
             case 0:
-                found = {name: str(rng.randrange(step + 1)) for name in ("x", "y")}
-                talk.snapshots.put(NODE, snapshot(ENDPOINTS, **found))
+                found = [
+                    a(url, name, str(rng.randrange(step // 4 + 1)))
+                    for url in nonces
+                    for name in ("x", "y")
+                ]
+                talk.snapshots.put(NODE, NodeSnapshot.of(found[rng.randrange(3) :]))
             case 1 | 2:
-                nonce += talk.call.next_message() is not None
+                talk.answer(nonces)
             case 3:
-                talk.ask(ASKED._replace(nonce=str(nonce)))
+                talk.ask(asked._replace(nonce=str(nonces[asked.type_url])))
             case _:
-                talk.ask(ASKED._replace(nonce=str(nonce), error="no"))
-        nonce += talk.call.next_message() is not None
+                talk.ask(asked._replace(nonce=str(nonces[asked.type_url]), error="no"))
         if rng.random() < 0.5:
+            seen = talk.seen()  # which takes the newest snapshot, as its turn to send would
             [group] = talk.connections.groups(NODE)
-            assert list(group.types) == grouped(talk.seen())
+            assert list(group.types) == grouped(seen)
+
+
+def test_a_call_with_nothing_to_send_says_so() -> None:
+    talk = Talk()
+    assert not talk.call.has_news()
+    talk.ask(ASKED)
+    talk.snapshots.put(NODE, snapshot(ENDPOINTS, x="1"))
+    assert talk.call.has_news()
+    assert talk.call.next_message() is not None
+    assert not talk.call.has_news()
+    talk.ask(ASKED._replace(nonce="1"))
+    assert not talk.call.has_news()
+    talk.call.half_closed()
+    assert talk.call.has_news(), "its end is"

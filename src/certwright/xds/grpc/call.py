@@ -7,8 +7,6 @@ from typing import Protocol
 from certwright.xds.access import ClientIdentity
 from certwright.xds.grpc.envelope import MessageReader, prefix
 
-_FRAME = 16384
-
 
 class CallHandler(Protocol):
     """What serves one call. Exceptions other than `CallRefused` are errors of ours."""
@@ -23,6 +21,10 @@ class CallHandler(Protocol):
 
     def next_message(self) -> Sequence[bytes] | None:
         """Return the parts of the next message to send; None if there is none now."""
+        ...
+
+    def has_news(self) -> bool:
+        """Return whether there may be a message to send, or the call may be done."""
         ...
 
     def is_done(self) -> bool:
@@ -46,6 +48,10 @@ class PlainAnswer:
     def next_message(self) -> Sequence[bytes] | None:
         """Return None: there is nothing more."""
         return None
+
+    def has_news(self) -> bool:
+        """Return that the call ends."""
+        return True
 
     def is_done(self) -> bool:
         """Return that the call ends."""
@@ -100,18 +106,21 @@ class GrpcCall:
         parts = self.handler.next_message()
         if parts is None:
             return False
-        length = sum(map(len, parts))
-        if length + 5 <= _FRAME:
-            self.unsent.append(b"".join([prefix(length), *parts]))
-        else:  # the parts are shared between calls: they are not copied as a whole
-            self.unsent.extend(memoryview(part) for part in (prefix(length), *parts) if part)
+        self.unsent.append(prefix(sum(map(len, parts))))
+        self.unsent.extend(
+            filter(None, parts)
+        )  # shared between calls: not copied before they leave
         return True
 
-    def take(self, size: int) -> bytes | memoryview:
-        """Return up to so many bytes of what is unsent."""
-        first = self.unsent[0]
-        if len(first) <= size:
-            return self.unsent.popleft()
-        rest = memoryview(first)
-        self.unsent[0] = rest[size:]
-        return rest[:size]
+    def take(self, size: int) -> list[bytes | memoryview]:
+        """Return up to so many bytes of what is unsent, in pieces."""
+        taken: list[bytes | memoryview] = []
+        while self.unsent and size:
+            first = self.unsent.popleft()
+            if len(first) > size:
+                rest = memoryview(first)
+                self.unsent.appendleft(rest[size:])
+                first = rest[:size]
+            taken.append(first)
+            size -= len(first)
+        return taken

@@ -48,6 +48,11 @@ Refused = Callable[[str, str], None]
 class GrpcConnection:
     """A connection after its handshake."""
 
+    __slots__ = (
+        "_calls", "_frames", "_h2", "_identity", "_inspector", "_limits", "_peer", "_ready",
+        "_refused", "_services", "_wake", "closing", "heard", "served",
+    )  # fmt: skip
+
     def __init__(
         self,
         services: Services,
@@ -195,7 +200,8 @@ class GrpcConnection:
         except CallRefused as error:
             self._refuse(call, error)
         else:
-            self._ready[call.stream_id] = call
+            if call.handler.has_news():
+                self._ready[call.stream_id] = call
 
     def _buffered(self) -> int:
         return sum(len(call.reader) for call in self._calls.values())
@@ -225,7 +231,7 @@ class GrpcConnection:
             del self._ready[stream_id]
             sent = self._send(call, _OUTPUT - made)
             made += sent
-            if sent and stream_id in self._calls:
+            if sent and stream_id in self._calls and (call.unsent or call.handler.has_news()):
                 self._ready[stream_id] = call  # behind the others, which get their turn
 
     def _send(self, call: GrpcCall, most: int) -> int:
@@ -240,10 +246,8 @@ class GrpcConnection:
         if not call.started:
             call.started = True
             self._h2.send_headers(call.stream_id, _START)
-        piece = call.take(size)
-        self._frames.send(call.stream_id, piece)
         self._inspector.sent()
-        return len(piece)
+        return self._frames.send(call.stream_id, call.take(size))
 
     def _refuse(self, call: GrpcCall, error: CallRefused) -> None:
         self._refused(call.path if call.path in self._services else "", error.reason)

@@ -11,6 +11,7 @@ of a window (65,535) on its own, so there is always room for one more frame of t
 no frame that comes by here can break the rules of flow control.
 """
 
+from collections.abc import Sequence
 from struct import Struct
 from typing import Final
 
@@ -49,6 +50,8 @@ def _window_update(stream_id: int, size: int) -> bytes:
 class DataFrames:
     """The DATA frames of one connection."""
 
+    __slots__ = ("_counted", "_h2", "_output", "_passed", "_taken")
+
     def __init__(self, h2: H2Connection) -> None:
         self._h2 = h2
         self._output: list[bytes | memoryview] = []
@@ -71,12 +74,16 @@ class DataFrames:
             self._h2.max_outbound_frame_size,
         )
 
-    def send(self, stream_id: int, piece: bytes | memoryview) -> None:
-        """Send a frame for which there is room, behind all that the library has to send."""
-        size = len(piece)
+    def send(self, stream_id: int, pieces: Sequence[bytes | memoryview]) -> int:
+        """Send a frame for which there is room, behind all that the library has to send.
+
+        Returns how many bytes it has.
+        """
+        size = sum(map(len, pieces))
         self._h2.outbound_flow_control_window -= size
         self._h2.streams[stream_id].outbound_flow_control_window -= size
-        self._output += (self._h2.data_to_send(), _header(size, _DATA, stream_id), piece)
+        self._output += (self._h2.data_to_send(), _header(size, _DATA, stream_id), *pieces)
+        return size
 
     def take_output(self) -> bytes:
         """Return all bytes that are to be sent, those of the library too."""

@@ -16,6 +16,8 @@ def prefix(length: int) -> bytes:
 class MessageReader:
     """The unfinished message of one call."""
 
+    __slots__ = ("_data", "_limit")
+
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._data = bytearray()

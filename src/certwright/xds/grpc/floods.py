@@ -32,6 +32,11 @@ class Flood(Exception):
 class FrameInspector:
     """Follows the frames of one connection through chunks of any size."""
 
+    __slots__ = (
+        "_burst", "_filled", "_in_headers", "_partial", "_per_second", "_skip", "_tokens",
+        "_windows",
+    )  # fmt: skip
+
     def __init__(self, burst: int, per_second: float, now: float) -> None:
         self._burst = self._tokens = float(burst)
         self._per_second = per_second

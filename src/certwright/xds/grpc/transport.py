@@ -63,6 +63,11 @@ class ClientHost(Protocol):
 class ClientTransport(asyncio.Protocol):
     """One client, from its first byte to its last."""
 
+    __slots__ = (
+        "_full", "_host", "_incoming", "_outgoing", "_room", "_tls", "_transport", "closed_at",
+        "connection", "ends", "host_address", "identity", "peer", "pinged", "scheduled", "since",
+    )  # fmt: skip
+
     def __init__(self, host: ClientHost) -> None:
         self._host = host
         self._transport: asyncio.Transport

@@ -18,6 +18,7 @@ from certwright.xds.protocol.observation import (
     Standings,
     StreamResponse,
     TypeObservation,
+    nonce_field,
 )
 from certwright.xds.protocol.requests import WILDCARD, DeltaRequest
 from certwright.xds.protocol.violation import MOST_NAMES, MOST_TYPES, ProtocolViolation
@@ -25,7 +26,6 @@ from certwright.xds.snapshot import NodeSnapshot, ResourceSet, XdsResource
 from certwright.xds.typeurls import CLUSTER, ENDPOINTS, rank
 from certwright.xds.wire import text_field, wrapped
 
-_NONCE_FIELD: Final = 5
 _UNKNOWN: Final = ""
 """The version of a resource that the client may have, in whichever version, or not at all."""
 
@@ -240,7 +240,7 @@ class DeltaStream:
         subscription.verdict.send(wanted.version, nonce, now, complete=complete)
         if complete:
             subscription.source = wanted
-        ending = text_field(_NONCE_FIELD, nonce)
+        ending = nonce_field(nonce)
         body = encode_delta(wanted, changed, removed)
         return StreamResponse(wanted.type_url, wanted.version, nonce, body, ending)
 

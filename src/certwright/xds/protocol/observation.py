@@ -3,12 +3,16 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 from certwright.xds.snapshot import ResourceSet
+from certwright.xds.wire import text_field
 
 _REMEMBERED: Final = 4096
 """So many rejected versions are remembered per type and stream; the oldest is forgotten first."""
+_NONCE_FIELD: Final = 5
+_NONCES: Final = 4096
 
 
 class SyncState(StrEnum):
@@ -98,6 +102,12 @@ class StreamResponse(NamedTuple):
     """The nonce, encoded; follows the body."""
 
 
+@lru_cache(_NONCES)
+def nonce_field(nonce: str) -> bytes:
+    """Return the nonce of a response, encoded; streams count alike, so they share it."""
+    return text_field(_NONCE_FIELD, nonce)
+
+
 class ClientVerdict:
     """The last response of a type, and what the client thought of it.
 
@@ -105,6 +115,11 @@ class ClientVerdict:
     client had before is not. If one part is left, it is, and is not sent again. Several are in
     doubt: as long as all of them are wanted, they are no reason for a response.
     """
+
+    __slots__ = (
+        "_complete", "_doubtful", "_only_removals", "_rejected", "held", "message", "nonce",
+        "rejected", "rejections", "sent", "since", "state",
+    )  # fmt: skip
 
     def __init__(self, now: datetime) -> None:
         self.state = SyncState.WAITING

@@ -29,14 +29,14 @@ from certwright.xds.protocol.observation import (
     Standings,
     StreamResponse,
     TypeObservation,
+    TypeStanding,
+    nonce_field,
 )
 from certwright.xds.protocol.requests import WILDCARD, StateRequest
 from certwright.xds.protocol.violation import MOST_TYPES, ProtocolViolation
 from certwright.xds.snapshot import NodeSnapshot, ResourceSelection, ResourceSet
 from certwright.xds.typeurls import CLUSTER, ENDPOINTS, FULL_STATE, rank
-from certwright.xds.wire import text_field
 
-_NONCE_FIELD: Final = 5
 _WHOLE: Final = ""
 """Where types are accepted or rejected as a whole, the version of the whole is remembered so."""
 _NOTHING: Final = {type_url: ResourceSet(type_url, ()) for type_url in FULL_STATE}
@@ -44,6 +44,11 @@ _NOTHING: Final = {type_url: ResourceSet(type_url, ()) for type_url in FULL_STAT
 
 class _Subscription:
     """What a client wants of one type, and what it was sent."""
+
+    __slots__ = (
+        "before", "current", "full", "implicit", "in_flight", "names", "source", "type_url",
+        "unanswered", "verdict", "wildcard",
+    )  # fmt: skip
 
     def __init__(self, type_url: str, request: StateRequest, now: datetime) -> None:
         self.type_url = type_url
@@ -83,18 +88,21 @@ class _Subscription:
             return None
         return snapshot.types.get(self.type_url) or (_NOTHING[self.type_url] if self.full else None)
 
+    def select(self, wanted: ResourceSet) -> ResourceSelection:
+        """Return what there is of what the client asked for."""
+        return wanted.all if self.wildcard else wanted.select(self.names)
+
     def choose(self, wanted: ResourceSet) -> ResourceSelection | None:
         """Return what is to be sent now; None if nothing is."""
         if self.source is wanted and not self.unanswered:
             return None
-        selection = wanted.all if self.wildcard else wanted.select(self.names)
+        selection = self.select(wanted)
         if self.full:
             if self.verdict.was_rejected(_WHOLE, _digest(selection.versions)):
                 return None
         else:
-            versions = selection.versions
-            self.verdict.reconsider(lambda name, version: versions.get(name) == version)
-            selection = self._without_rejected(wanted, selection)
+            if self.verdict.has_rejected:
+                selection = self._without_rejected(wanted, selection)
             if not selection.versions:
                 return None
         return selection if self.unanswered or self._differs(selection.versions) else None
@@ -102,14 +110,10 @@ class _Subscription:
     def _without_rejected(
         self, wanted: ResourceSet, selection: ResourceSelection
     ) -> ResourceSelection:
-        if not self.verdict.has_rejected:
-            return selection
-        fit = [
-            name
-            for name, version in selection.versions.items()
-            if not self.verdict.was_rejected(name, version)
-        ]
-        return selection if len(fit) == len(selection.versions) else wanted.choose(fit)
+        versions, verdict = selection.versions, self.verdict
+        verdict.reconsider(lambda name, version: versions.get(name) == version)
+        fit = [name for name, of in versions.items() if not verdict.was_rejected(name, of)]
+        return selection if len(fit) == len(versions) else wanted.choose(fit)
 
     def _differs(self, versions: Mapping[str, str]) -> bool:
         if self.full:
@@ -122,7 +126,7 @@ class _Subscription:
 
     def has_all(self, wanted: ResourceSet) -> bool:
         """Return whether the client has all that it wants, as far as it exists."""
-        versions = (wanted.all if self.wildcard else wanted.select(self.names)).versions
+        versions = self.select(wanted).versions
         return self.current is not None and versions.items() <= self.current.items()
 
     def replaces(self, versions: Mapping[str, str]) -> bool:
@@ -152,16 +156,21 @@ class _Subscription:
 class StateStream:
     """One state-of-the-world stream."""
 
+    __slots__ = ("_nonces", "_snapshot", "_standings", "_subscriptions", "due")
+
     def __init__(self) -> None:
         self._nonces = count(1)
         self._snapshot: NodeSnapshot | None = None
         self._subscriptions: dict[str, _Subscription] = {}
         self.due: set[str] = set()
         """The types of which something may have to be sent; the others need no look."""
+        self._standings: dict[str, TypeStanding] = {}
+        """By type, what is to be said of the client, unless something happened since."""
 
     def receive(self, request: StateRequest, now: datetime) -> Received:
         """Take a request; `ProtocolViolation` if the stream is to be ended."""
         received = self._receive(request, now)
+        self._standings.pop(request.type_url, None)
         if received is not Received.STALE and self._may_lack(self._subscriptions[request.type_url]):
             self.due.add(request.type_url)
         return received
@@ -207,6 +216,7 @@ class StateStream:
         for type_url, subscription in self._subscriptions.items():
             if self._may_lack(subscription):
                 self.due.add(type_url)
+                self._standings.pop(type_url, None)
 
     def next_response(self, now: datetime) -> StreamResponse | None:
         """Return the response that is due first, which is thereby sent; None if none is."""
@@ -216,6 +226,7 @@ class StateStream:
             if type_url not in self.due:
                 continue
             self.due.discard(type_url)
+            self._standings.pop(type_url, None)
             wanted = subscription.wanted(self._snapshot)
             if wanted is None or subscription.verdict.outstanding:
                 continue  # the next snapshot, or the verdict, makes it due again
@@ -241,13 +252,13 @@ class StateStream:
         if endpoints and wanted.type_url == CLUSTER and subscription.replaces(selection.versions):
             endpoints.resend()
             self.due.add(ENDPOINTS)
+            self._standings.pop(ENDPOINTS, None)
         subscription.before = subscription.current or {}
         subscription.current = subscription.in_flight = selection.versions
         subscription.source = wanted
-        whole = wanted.all if subscription.wildcard else wanted.select(subscription.names)
-        complete = len(selection.versions) == len(whole.versions)
+        complete = len(selection.versions) == len(subscription.select(wanted).versions)
         subscription.verdict.send(wanted.version, nonce, now, complete=complete)
-        ending = text_field(_NONCE_FIELD, nonce)
+        ending = nonce_field(nonce)
         return StreamResponse(wanted.type_url, wanted.version, nonce, selection.body, ending)
 
     def observe(self) -> list[TypeObservation]:
@@ -256,14 +267,12 @@ class StateStream:
 
     def standings(self) -> Standings:
         """Return the same, as far as it is told of many clients together."""
-        return tuple(
-            [
-                one.verdict.standing(
-                    one.type_url, one.wanted(self._snapshot), one.source, len(one.current or ())
-                )
-                for one in self._subscriptions.values()
-            ]
-        )
+        known = self._standings
+        for type_url, one in self._subscriptions.items():
+            if type_url not in known:
+                wanted, resources = one.wanted(self._snapshot), len(one.current or ())
+                known[type_url] = one.verdict.standing(type_url, wanted, one.source, resources)
+        return tuple([known[type_url] for type_url in self._subscriptions])
 
     def _observe(self, subscription: _Subscription) -> TypeObservation:
         verdict = subscription.verdict

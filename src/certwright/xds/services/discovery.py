@@ -11,9 +11,10 @@ from certwright.xds.grpc.status import CallRefused, StatusCode
 from certwright.xds.messages import Undecodable
 from certwright.xds.metrics import XdsMetrics
 from certwright.xds.observations import Connections, EnvoyObservation, ShownCertificate
+from certwright.xds.protocol.acceptances import DELTA, STATE, RequestForm, RequestReader
 from certwright.xds.protocol.delta import DeltaStream
 from certwright.xds.protocol.observation import Received, Standings
-from certwright.xds.protocol.requests import NodeInfo, read_delta_request, read_state_request
+from certwright.xds.protocol.requests import NodeInfo
 from certwright.xds.protocol.stateoftheworld import StateStream
 from certwright.xds.protocol.violation import ProtocolViolation
 from certwright.xds.snapshot import NodeKey, NodeSnapshot
@@ -28,17 +29,17 @@ class StreamKind(NamedTuple):
     """A way to talk: how requests are read, what decides, and which type is meant."""
 
     stream: Callable[[], Any]
-    read: Callable[[bytes], Any]
+    form: RequestForm
     delta: bool
     type_url: str = ""
     """Of services for one type; requests may leave it out."""
 
 
 METHODS: Final = {
-    f"{_ADS}/StreamAggregatedResources": StreamKind(StateStream, read_state_request, delta=False),
-    f"{_ADS}/DeltaAggregatedResources": StreamKind(DeltaStream, read_delta_request, delta=True),
-    f"{_SDS}/StreamSecrets": StreamKind(StateStream, read_state_request, False, SECRET),
-    f"{_SDS}/DeltaSecrets": StreamKind(DeltaStream, read_delta_request, True, SECRET),
+    f"{_ADS}/StreamAggregatedResources": StreamKind(StateStream, STATE, delta=False),
+    f"{_ADS}/DeltaAggregatedResources": StreamKind(DeltaStream, DELTA, delta=True),
+    f"{_SDS}/StreamSecrets": StreamKind(StateStream, STATE, False, SECRET),
+    f"{_SDS}/DeltaSecrets": StreamKind(DeltaStream, DELTA, True, SECRET),
 }
 SERVICES: Final = tuple(sorted({path[1:].partition("/")[0] for path in METHODS}))
 _VERDICTS: Final = frozenset({Received.SUBSCRIBED, Received.ACCEPTED, Received.REJECTED})
@@ -63,6 +64,11 @@ def discovery_service(
 class DiscoveryCall:
     """One stream of one client."""
 
+    __slots__ = (
+        "_call", "_done", "_host", "_identity", "_info", "_kind", "_noted", "_outdated",
+        "_requests", "_since", "_stream", "node",
+    )  # fmt: skip
+
     def __init__(
         self, host: DiscoveryHost, kind: StreamKind, call: GrpcCall, identity: ClientIdentity
     ) -> None:
@@ -71,6 +77,7 @@ class DiscoveryCall:
         self._call = call
         self._identity = identity
         self._stream = kind.stream()
+        self._requests = RequestReader(kind.form)
         self._since: datetime = host.clock.now()
         self._info = NodeInfo("")
         self._done = False
@@ -83,7 +90,7 @@ class DiscoveryCall:
     def receive(self, message: bytes) -> None:
         """Take a request; the first one says who asks."""
         try:
-            request = self._kind.read(message)
+            request = self._requests.read(message)
         except Undecodable as error:
             raise _invalid("undecodable", str(error)) from None
         if self._kind.type_url:
@@ -145,8 +152,13 @@ class DiscoveryCall:
         response = self._stream.next_response(self._host.clock.now())
         if response is None:
             return None
+        self._requests.sent(response)
         self._host.metrics.responses(response.type_url)
         return response.body, response.ending
+
+    def has_news(self) -> bool:
+        """Return whether a response may be due, or the client has ended the stream."""
+        return bool(self._stream.due) or self._outdated or self._done
 
     def is_done(self) -> bool:
         """Return whether the client has ended the stream."""

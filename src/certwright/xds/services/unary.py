@@ -30,6 +30,10 @@ class UnaryCall:
         response, self._response = self._response, None
         return None if response is None else (response,)
 
+    def has_news(self) -> bool:
+        """Return whether there is a response to send, or the client sends nothing more."""
+        return self._response is not None or self._done
+
     def is_done(self) -> bool:
         """Return whether the response was sent."""
         return self._done
