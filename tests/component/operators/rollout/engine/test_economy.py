@@ -21,9 +21,10 @@ from certwright.kube.objects import exact_json
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.dialects.redhat import RedhatDialect
 from certwright.operators.rollout.dialects.restraint import QUIET
+from certwright.operators.rollout.engine.consumers import CONSUMED, Consumers
 from certwright.operators.rollout.engine.contents import DigestedContents
 from certwright.operators.rollout.engine.views import ReducedWorkload
-from certwright.operators.rollout.workload import SourceKind, WorkloadKind
+from certwright.operators.rollout.workload import SourceKind, SourceRef, WorkloadKind
 from certwright.runtime.cache.decode import EntryDecoder
 from certwright.runtime.cache.store import Store
 
@@ -61,6 +62,7 @@ async def test_metrics(rolling: EmbeddedRolling) -> None:
 
 
 KEY = DigestKey(b"k" * 32)
+SECRET = SourceKind.SECRET
 
 
 def grown(store: Store, objects: list[bytes]) -> int:
@@ -96,6 +98,35 @@ def test_a_workload_takes_less_than_two_kilobytes() -> None:
     objects = [exact_json(template).replace(b"NAME", b"w%d" % number) for number in range(200)]
     assert grown(store, objects) < 200 * 1500
     assert store.get(Key("default", "w7")) is not None
+
+
+def test_a_workload_with_two_secrets_takes_less_than_three_kilobytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # What is remembered as it was read last has an upper limit, and does not count.
+    monkeypatch.setattr("certwright.operators.rollout.engine.consumers.RECENT", 0)
+    kind = WorkloadKind.DEPLOYMENT
+    consumers = Consumers([RedhatDialect()])
+    workloads = Store(
+        EntryDecoder(Deployment, transform=ReducedWorkload(kind)),
+        indexes={CONSUMED: consumers.index(kind)},
+    )
+    consumers.stores[kind] = workloads
+    secrets = Store(EntryDecoder(Secret, transform=DigestedContents(SECRET, KEY, consumers.exist)))
+    names = ["NAME-one", "NAME-two"]
+    templates = [workload_object("NAME", pod_spec(names), annotations=ALLOWED)]
+    templates += [secret_object(name, {"a": "1", "b": "2"}) for name in names]
+    for template in templates:
+        template["metadata"] |= {"namespace": "default", "uid": "u" * 36, "resourceVersion": "7"}
+    made = [exact_json(template) for template in templates]
+
+    def objects(which: int) -> list[bytes]:
+        return [made[which].replace(b"NAME", b"w%d" % number) for number in range(500)]
+
+    taken = grown(workloads, objects(0)) + grown(secrets, objects(1) + objects(2))
+    assert consumers.exist(SourceRef(SECRET, "default", "w7-one"))
+    assert len(workloads) + len(secrets) == 1500
+    assert taken < 500 * 3000
 
 
 async def test_secrets_of_others_cost_no_calls(rolling: EmbeddedRolling) -> None:
