@@ -56,6 +56,8 @@ class BundleSet:
     packed: Mapping[str, PackedBundle]
     """By version."""
     errors: tuple[BundleError, ...] = ()
+    catalogue: Catalogue | None = field(default=None, compare=False)
+    """Which versions can be built; None if that is not known."""
 
     @property
     def versions(self) -> tuple[str, ...]:
@@ -74,7 +76,8 @@ class BundleSet:
         for error in self.errors:
             if isinstance(error, BundleCorrupt) and error.version == version:
                 raise error
-        raise BundleMissing(version, self.versions)
+        known = self.catalogue is None or version in self.catalogue.versions
+        raise BundleMissing(version, self.versions, known=known)
 
 
 def bundle_set(found: Iterable[PackedBundle | BundleError], catalogue: Catalogue) -> BundleSet:
@@ -94,7 +97,7 @@ def bundle_set(found: Iterable[PackedBundle | BundleError], catalogue: Catalogue
             errors.append(error)
         else:
             packed[one.version] = one
-    return BundleSet(packed, tuple(errors))
+    return BundleSet(packed, tuple(errors), catalogue)
 
 
 def read_folder(folder: Path) -> list[PackedBundle | BundleError]:

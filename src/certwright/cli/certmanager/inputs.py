@@ -1,5 +1,6 @@
 """Which installation is meant: a custom resource of a file or of the cluster, and its bundles."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,10 +17,11 @@ from certwright.bundles.configmap import LABEL, from_config_map
 from certwright.bundles.errors import BundleError
 from certwright.bundles.sources import PackedBundle, bundle_set, read_folder
 from certwright.cli.apply.inputs import read_manifests
+from certwright.cli.certmanager.fields import unknown_fields
 from certwright.cli.errors import UsageError
 from certwright.client import Client, TransportError
 from certwright.clock import SYSTEM, Clock
-from certwright.kube import ApiError, JsonObject, Key, NotFound, Object
+from certwright.kube import ApiError, JsonObject, Key, NotFound, Object, crd_manifest
 from certwright.kube.kinds import ConfigMap
 from certwright.operators.certmanager.engine.port import InstallKind, SourceError
 from certwright.operators.certmanager.ibm.kind import CertManagerKind
@@ -88,7 +90,22 @@ def read_file(path: str) -> Asked:
     if len(fitting) != 1:
         found = f"{len(fitting)} of them" if fitting else "none"
         raise UsageError(f"{path}: one {' or '.join(KINDS)} is expected, and there is {found}")
-    return decoded(fitting[0], path)
+    asked = decoded(fitting[0], path)
+    for line in ignored_fields(fitting[0], type(asked.resource)):
+        print(f"warning: {path}: {line}", file=sys.stderr)
+    return asked
+
+
+def ignored_fields(obj: JsonObject, kind: type[Object]) -> Iterator[str]:
+    """Yield a sentence for each field of the spec that the kind does not have."""
+    [version] = [
+        one
+        for one in crd_manifest(kind)["spec"]["versions"]
+        if one["name"] == kind.resource.version
+    ]
+    schema = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    for path in unknown_fields(obj.get("spec"), schema, "spec"):
+        yield f"{path} is not a field of {kind.resource.kind}, and is ignored"
 
 
 async def read_cluster(client: Client, advice: str = "create one") -> Asked:

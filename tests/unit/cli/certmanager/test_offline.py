@@ -52,6 +52,17 @@ def test_without_a_version_the_newest_that_is_there_is_rendered(run: Run, declar
     assert image["image"].endswith(SMALL)
 
 
+def test_a_misspelt_field_is_told(run: Run, declare: Declare) -> None:
+    spec = {"versoin": SMALL, "controller": {"replica": 2}, "images": {"registry": "r.example"}}
+    done = run("render", "-f", declare(**spec))
+    ignored = "is not a field of CertManagerDeployment, and is ignored"
+    assert done.code == 0
+    assert [line.partition("cr.yaml: ")[2] for line in done.err.splitlines()] == [
+        f"spec.controller.replica {ignored}",
+        f"spec.versoin {ignored}",
+    ]
+
+
 def test_a_component_with_a_wrong_flag_is_left_out(run: Run, declare: Declare) -> None:
     flags = {"containerArgOverrides": {"webhook": {"no-such-flag": "1"}}}
     done = run("render", "-f", declare(version=SMALL, dangerZone=flags))
@@ -66,6 +77,7 @@ def test_a_component_with_a_wrong_flag_is_left_out(run: Run, declare: Declare) -
     ("name", "spec", "told"),
     [
         ("cluster", {"version": "v1.20.3"}, "run: certwright bundle build v1.20.3"),
+        ("cluster", {"version": "v1.99.0"}, "the catalogue does not have it either"),
         ("cluster", {"version": "latest"}, "$.spec.version"),
         ("other", {}, "only the CertManagerDeployment cluster is acted on"),
     ],
