@@ -84,9 +84,9 @@ def served() -> set[str]:
 
 
 async def rest(cluster: EmbeddedCluster) -> None:
-    """Wait until all is done, also what follows from an event that was lost at first."""
+    """Wait until all is done, also what follows from a watch that went silent."""
     await cluster.settle()
-    await asyncio.sleep(60)
+    await asyncio.sleep(120)
     await cluster.settle()
 
 

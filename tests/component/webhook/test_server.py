@@ -331,7 +331,7 @@ async def test_the_end_comes_in_time_though_a_review_does_not_end() -> None:
         await asyncio.Event().wait()
         raise AssertionError
 
-    limits = ReviewLimits(shutdown=timedelta(seconds=1), review=timedelta(minutes=1))
+    limits = ReviewLimits(shutdown=timedelta(seconds=2), review=timedelta(minutes=1))
     served = Served([endpoint("/hang", hang)], limits=limits)
     async with served.running() as server, served.caller() as caller:
         pending = asyncio.ensure_future(caller.send("/hang", admission_body()))
@@ -340,7 +340,7 @@ async def test_the_end_comes_in_time_though_a_review_does_not_end() -> None:
         began = asyncio.get_running_loop().time()
         server.cancel()
         await asyncio.wait([server])
-        assert asyncio.get_running_loop().time() - began < 2.8
+        assert asyncio.get_running_loop().time() - began < 5.0
         pending.cancel()
         await asyncio.wait([pending])
 
