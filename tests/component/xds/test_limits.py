@@ -1,6 +1,8 @@
 """Clients that do what no Envoy does are refused or cut, are counted, and disturb no other."""
 
 import asyncio
+import socket
+import ssl
 from datetime import timedelta
 from resource import RUSAGE_SELF, getrusage
 
@@ -8,7 +10,16 @@ import pytest
 from h2.errors import ErrorCodes
 from h2.settings import SettingCodes
 from tests.component.xds.test_server import KEY, check_health
-from tests.support.xds.client import ADS, Client, Served, accepted, request, until
+from tests.support.xds.client import (
+    ADS,
+    PATIENCE_SECONDS,
+    Client,
+    Served,
+    accepted,
+    request,
+    tls_of,
+    until,
+)
 from tests.support.xds.models import a, snapshot
 
 from certwright.xds.grpc.envelope import prefix
@@ -17,6 +28,9 @@ from certwright.xds.snapshot import NodeSnapshot, resource
 from certwright.xds.typeurls import CLUSTER
 
 MIB = 1024 * 1024
+SETTINGS = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+GOAWAY = b"\x07\x00\x00\x00\x00\x00" + bytes(4) + b"\x00\x00\x00\x01"
+"""Its kind, the connection, the last stream, PROTOCOL_ERROR."""
 
 
 async def gone(client: Client) -> ErrorCodes | int | None:
@@ -122,6 +136,32 @@ async def test_the_length_of_a_frame_is_refused_before_its_bytes_come() -> None:
         client.writer.write((15 * MIB).to_bytes(3, "big") + b"\x00\x00\x00\x00\x00\x01")
         assert await gone(client) == ErrorCodes.FRAME_SIZE_ERROR
     assert served.refused("frame_size") == 1
+
+
+async def test_a_refused_client_that_goes_on_sending_is_told_why() -> None:
+    """To close before it does would reset the connection, and the reason might be lost."""
+    served = Served()
+    ping = b"\x00\x00\x08\x06\x00\x00\x00\x00%c12345678"
+
+    def dial() -> ssl.SSLSocket:
+        tcp = socket.create_connection(("127.0.0.1", served.server.port), timeout=PATIENCE_SECONDS)
+        context = tls_of(served.ca.client("shop"), served.ca.pem)
+        return context.wrap_socket(tcp, server_hostname="localhost")
+
+    def read_all() -> bytes:
+        read = b""
+        while data := client.recv(65536):
+            read += data
+        return read
+
+    async with served.running():
+        with await asyncio.to_thread(dial) as client:
+            client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + SETTINGS + ping % 3)
+            await until(lambda: served.refused("protocol") == 1)  # a PING of a stream
+            for _ in range(3):
+                client.sendall(ping % 0)
+            answer = await asyncio.to_thread(read_all)
+    assert GOAWAY in answer
 
 
 async def test_what_is_not_http2_ends_the_connection() -> None:

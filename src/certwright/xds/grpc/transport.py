@@ -246,10 +246,19 @@ class ClientTransport(asyncio.Protocol):
         self.pump()
 
     def close(self) -> None:
-        """Close once all that was sent is taken."""
+        """Send no more, and close when the client has closed as well; `check` bounds the time.
+
+        To close at once would reset the connection if the client has sent something meanwhile,
+        and a reset may overtake what was sent: the GOAWAY or the alert that tells it why.
+        """
         if self.closed_at is None:
             self.closed_at = self._host.monotonic()
-            self._transport.close()
+            if self._full:
+                self._transport.resume_reading()  # to see its end
+            try:
+                self._transport.write_eof()
+            except (OSError, RuntimeError):  # of uvloop
+                self._transport.close()  # the client is gone already
 
     def abort(self) -> None:
         """Close without waiting for the client."""
