@@ -126,8 +126,10 @@ class _Connection(asyncio.Protocol):
 
     def cut_off(self) -> None:
         """Close without waiting for the other side."""
-        self._transport.abort()
-        # A TLS transport of asyncio that was closed twice, as by aiohttp, is not aborted any more.
+        # A TLS transport of asyncio that was closed twice, as by aiohttp, is not aborted any more:
+        # it does nothing, or raises AttributeError with the Python of Debian 12.
+        with suppress(AttributeError):
+            self._transport.abort()
         with suppress(OSError, TypeError):  # closed already; not supported by uvloop, nor needed
             if self._socket is not None:
                 self._socket.shutdown(socket.SHUT_RDWR)
