@@ -3,6 +3,7 @@
 import asyncio
 import base64
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from tests.support.bundles.released import released
@@ -32,7 +33,7 @@ from certwright.testkit.actors.certmanager import (
 from certwright.testkit.actors.podplay import NEVER, PodPlay
 from certwright.testkit.embedded import EmbeddedCluster
 from certwright.testkit.faults.endstate import end_state
-from certwright.testkit.time.virtual import VirtualLoop
+from certwright.testkit.time.virtual import VirtualClock, VirtualLoop
 
 OLD, NEW = "v1.20.3", "v1.21.2"
 Certificate = Resource("cert-manager.io", "v1", "Certificate", "certificates")
@@ -259,6 +260,34 @@ async def test_a_lost_authority_is_made_and_injected_anew(
     for kind in (MutatingWebhookConfiguration, ValidatingWebhookConfiguration):
         found = await embedded_cluster.get(kind, "cert-manager-webhook")
         assert bundle(found) == after["data"]["ca.crt"]
+
+
+def set_back(cluster: EmbeddedCluster) -> None:
+    """Set the wall clock to before all that has happened."""
+    assert isinstance(cluster.clock, VirtualClock)
+    cluster.clock.jump(timedelta(hours=-1))
+
+
+@pytest.mark.parametrize("authority", [0, 3])
+async def test_a_webhook_makes_its_authority_when_the_clock_is_set_back(
+    embedded_cluster: EmbeddedCluster, authority: float
+) -> None:
+    play = CertManagerPlay(authority=authority)
+    played = await installed(embedded_cluster, play)
+    await embedded_cluster.advance(seconds=4)
+    set_back(embedded_cluster)
+    await embedded_cluster.delete(Secret, AUTHORITY)
+    await embedded_cluster.settle()
+    assert await played.obstacles() == []
+
+
+async def test_a_webhook_without_authority_stays_so_when_the_clock_is_set_back(
+    embedded_cluster: EmbeddedCluster,
+) -> None:
+    await installed(embedded_cluster, CertManagerPlay(authority=NEVER))
+    set_back(embedded_cluster)
+    await embedded_cluster.advance(minutes=5)
+    assert "tls: internal error" in await refusal(embedded_cluster)
 
 
 async def test_a_bundle_that_others_change_is_mended(embedded_cluster: EmbeddedCluster) -> None:

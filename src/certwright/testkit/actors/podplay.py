@@ -80,6 +80,25 @@ class PlayedStatus:
     """Seconds, or None if nothing happens by itself."""
 
 
+def seconds_left(since: datetime, seconds: float, now: datetime) -> float:
+    """Return how many of the seconds since an instant are left; whole seconds are compared.
+
+    None are if the clock was set back since: kubelets and what they run count by another clock.
+    """
+    if seconds == NEVER:
+        return NEVER
+    elapsed = (now - since).total_seconds()
+    return seconds - elapsed if elapsed >= 0 else 0.0
+
+
+def until_stopped(pod: JsonObject, play: PodPlay, now: datetime) -> float:
+    """Return the seconds until the containers of a pod that is being deleted have stopped."""
+    metadata = pod["metadata"]
+    grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
+    asked = parse_time(metadata["deletionTimestamp"]) - grace
+    return seconds_left(asked, play.stop, now)
+
+
 def played_status(pod: JsonObject, play: PodPlay, now: datetime) -> PlayedStatus:
     """Return the status of a bound pod that lives by a play."""
     before = pod.get("status") or {}
@@ -150,9 +169,9 @@ class _ContainerLife:
         """Enter the next state if it is due; return the seconds until it is."""
         if "running" in self._state:
             started = parse_time(self._state["running"]["startedAt"])
-            left = _left(started, self._run_seconds(), now)
+            left = seconds_left(started, self._run_seconds(), now)
             if left <= 0:
-                self._end(started, started + timedelta(seconds=self._run_seconds()))
+                self._end(started, _due(started, self._run_seconds(), now))
                 return 0.0
             ready = self._until_ready(now)
             return min(left, ready) if ready > 0 else left
@@ -170,11 +189,11 @@ class _ContainerLife:
     def _enter_running(
         self, since: datetime, seconds: float, now: datetime, *, restart: bool
     ) -> float:
-        left = _left(since, seconds, now)
+        left = seconds_left(since, seconds, now)
         if left > 0:
             return left
         self._restarts += restart
-        started = since + timedelta(seconds=seconds)
+        started = _due(since, seconds, now)
         self._state = {"running": {"startedAt": format_time(started)}}
         return 0.0
 
@@ -182,7 +201,7 @@ class _ContainerLife:
         if reason == "ImagePullBackOff":
             return NEVER
         failed = reason == "ErrImagePull"
-        left = _left(self._began, self._play.pull + _PULL_BACKOFF_SECONDS * failed, now)
+        left = seconds_left(self._began, self._play.pull + _PULL_BACKOFF_SECONDS * failed, now)
         if left > 0:
             return left
         image = f'"{self._image}"'
@@ -218,7 +237,7 @@ class _ContainerLife:
 
     def _until_ready(self, now: datetime) -> float:
         started = parse_time(self._state["running"]["startedAt"])
-        return _left(started, self._play.ready, now)
+        return seconds_left(started, self._play.ready, now)
 
     def _run_seconds(self) -> float:
         if self._play.run is not None:
@@ -282,15 +301,12 @@ def _backoff(restarts: int) -> float:
     return min(_BACKOFF_SECONDS * (1 << min(restarts - 1, 10)), _LONGEST_BACKOFF_SECONDS)
 
 
-def _left(since: datetime, seconds: float, now: datetime) -> float:
-    """Return how many of the seconds since an instant are left; whole seconds are compared.
+def _due(since: datetime, seconds: float, now: datetime) -> datetime:
+    """Return when something happened that was due so many seconds after an instant.
 
-    None are if the clock was set back since: a kubelet counts by another clock.
+    Not later than now: from a time to come, a pod would be restarted again and again at once.
     """
-    if seconds == NEVER:
-        return NEVER
-    elapsed = (now - since).total_seconds()
-    return seconds - elapsed if elapsed >= 0 else 0.0
+    return min(since + timedelta(seconds=seconds), now)
 
 
 def _address(uid: str) -> str:

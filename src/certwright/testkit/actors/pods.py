@@ -12,7 +12,6 @@ Another node object or a real kubelet makes it superfluous: do not use it beside
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from datetime import timedelta
 from typing import Final
 
 from certwright.kube import (
@@ -24,7 +23,6 @@ from certwright.kube import (
     Resource,
     format_time,
     key_of,
-    parse_time,
 )
 from certwright.kube.kinds import DaemonSet, Deployment, Job, Node, Pod, ReplicaSet, StatefulSet
 from certwright.runtime import (
@@ -38,7 +36,7 @@ from certwright.runtime import (
     annotations_changed,
     select,
 )
-from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status
+from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status, until_stopped
 from certwright.testkit.workloads.placement import node_named_by
 from certwright.testkit.workloads.podstate import has_ended, is_deleting
 
@@ -161,14 +159,9 @@ async def _bind(ctx: Context, pod: JsonObject) -> None:
 async def _stop(ctx: Context, pod: JsonObject, play: PodPlay) -> Outcome:
     """Delete a pod for good, as a kubelet does when its containers have stopped."""
     if pod["spec"].get("nodeName"):
-        metadata = pod["metadata"]
-        grace = timedelta(seconds=metadata.get("deletionGracePeriodSeconds") or 0)
-        asked = parse_time(metadata["deletionTimestamp"]) - grace
-        left = play.stop - (ctx.clock.now() - asked).total_seconds()
-        if play.stop == NEVER:
-            return DONE
-        if play.stop and left > 0:
-            return again(left)
+        left = until_stopped(pod, play, ctx.clock.now())
+        if left > 0:
+            return again(left) if left < NEVER else DONE
     if not pod["metadata"].get("deletionGracePeriodSeconds"):
         return DONE  # only finalizers hold it
     with suppress(NotFound, Conflict):

@@ -7,7 +7,6 @@ is what passes within an instant: statuses are written when nothing else is left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from datetime import timedelta
 from typing import Final
 
 from certwright.apiserver.server import ApiServer
@@ -15,10 +14,9 @@ from certwright.client import Client, Selection
 from certwright.clock import Clock
 from certwright.kube import AlreadyExists, Conflict, JsonObject, NotFound, Resource, key_of
 from certwright.kube.kinds import Deployment, Pod, ReplicaSet, ServiceAccount
-from certwright.kube.timestamps import parse_time
 from certwright.runtime.writes.patches import status_patch
 from certwright.runtime.writes.writer import controller_reference
-from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status
+from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status, until_stopped
 from certwright.testkit.workloads.deployment import rollout
 from certwright.testkit.workloads.deployment import status as states
 from certwright.testkit.workloads.deployment.controller import decide_deployment
@@ -80,12 +78,10 @@ class PlayedDeployments:
 
     async def _stop(self, pod: JsonObject, play: PodPlay) -> bool:
         metadata = pod["metadata"]
-        grace = metadata.get("deletionGracePeriodSeconds") or 0
-        if not grace:
+        if not metadata.get("deletionGracePeriodSeconds"):
             return False  # only finalizers hold it
-        asked = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=grace)
-        left = play.stop - (self._clock.now() - asked).total_seconds()
-        if play.stop and left > 0:
+        left = until_stopped(pod, play, self._clock.now())
+        if left > 0:
             self._due = min(self._due, left)
             return False
         with suppress(NotFound, Conflict):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status
+from certwright.testkit.actors.podplay import NEVER, PodPlay, played_status, until_stopped
 
 NOW = datetime(2031, 5, 6, 7, 8, 9, 500_000, tzinfo=UTC)
 
@@ -112,3 +112,34 @@ def test_a_clock_that_is_set_back_stops_no_pod() -> None:
     assert stage.ready == "False"
     stage.at(-3600)
     assert stage.ready == "True"
+
+
+def test_no_container_starts_or_ends_later_than_the_clock_shows() -> None:
+    late = Stage("start=5")
+    late.at(0)
+    [container] = late.at(-3600)["containerStatuses"]
+    assert container["state"] == {"running": {"startedAt": "2031-05-06T06:08:09Z"}}
+    failing = Stage("run=1,exit=3")
+    failing.at(0)
+    [container] = failing.at(-3600)["containerStatuses"]
+    assert container["restartCount"] == 1, "not again and again until the old time"
+    assert container["lastState"]["terminated"]["finishedAt"] == "2031-05-06T06:08:09Z"
+
+
+@pytest.mark.parametrize(
+    ("stop", "passed", "left"),
+    [
+        ("0", 0, -0.5),
+        ("10", 0, 9.5),
+        ("10", 12, -2.5),
+        ("10", -3600, 0.0),
+        ("never", 12, NEVER),
+        ("never", -3600, NEVER),
+    ],
+)
+def test_a_pod_takes_its_time_to_stop_by_another_clock(
+    stop: str, passed: float, left: float
+) -> None:
+    deleted = {"deletionTimestamp": "2031-05-06T07:08:39Z", "deletionGracePeriodSeconds": 30}
+    play, now = PodPlay.parse(f"stop={stop}"), NOW + timedelta(seconds=passed)
+    assert until_stopped({"metadata": deleted}, play, now) == left

@@ -21,7 +21,7 @@ from certwright.testkit.actors.certmanager.components import WEBHOOK, ComponentP
 from certwright.testkit.actors.certmanager.keypairs import authority_pair, serving_chain
 from certwright.testkit.actors.certmanager.reviews import ANSWERS, mutated, validated
 from certwright.testkit.actors.certmanager.world import PlayedWorld
-from certwright.testkit.actors.podplay import NEVER
+from certwright.testkit.actors.podplay import NEVER, seconds_left
 from certwright.testkit.workloads.podstate import is_deleting
 
 _INJECTABLE: Final = "cert-manager.io/allow-direct-injection"
@@ -44,9 +44,9 @@ class PlayedWebhook:
             started = None if is_deleting(pod.pod) else _started(pod)
             if started is None or _authority_secret(pod) is None:
                 continue
-            passed = (self._world.clock.now() - started).total_seconds()
-            if passed < self._world.play.authority:
-                due = min(due, self._world.play.authority - passed)
+            left = seconds_left(started, self._world.play.authority, self._world.clock.now())
+            if left > 0:
+                due = min(due, left)
             elif not self._authority(pod):
                 await self._make_authority(pod)
         return due
