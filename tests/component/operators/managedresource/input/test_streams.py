@@ -253,6 +253,17 @@ async def test_a_bomb_is_refused_at_the_cap(keeping: Keeping) -> None:
 
 
 @pytest.mark.scenario("MR-10")
+async def test_little_data_must_not_become_much(keeping: Keeping) -> None:
+    small = brotli.compress(bytes(4 * MIB))  # half of what all documents may take
+    assert len(small) < 1000
+    await keeping.declare_data("web", {"objects.br": small})
+    await keeping.settle()
+    assert await refused_documents(keeping) == 1
+    expected = f"{len(small)} bytes of Brotli become more than {MIB}."
+    assert expected in await keeping.message("web")
+
+
+@pytest.mark.scenario("MR-10")
 async def test_aliases_that_unfold_to_too_much_are_refused(keeping: Keeping) -> None:
     laughs = ["a0: &a0 [ha, ha, ha, ha, ha, ha, ha, ha, ha, ha]"]
     laughs += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)]
