@@ -13,7 +13,7 @@ import orjson
 from bench.issuingworkload import USAGES, signing_requests
 from certwright.api.certmanager import CertificateRequest
 from certwright.api.managedresources import ManagedResource
-from certwright.client import Client, Selection, WatchOptions
+from certwright.client import Client, Propagation, Selection, WatchOptions
 from certwright.issuers.ca import app
 from certwright.kube import ApiError, JsonObject, Key, Resource, resource_of
 from certwright.kube.kinds import (
@@ -104,7 +104,8 @@ class Visitor:
     async def change(self) -> None:
         """Change an object, by a merge patch or by apply under one of several managers."""
         sort = self.rng.choice([sort for sort in SORTS if sort.change is not None])
-        if not (names := self._alive[sort.kind]):
+        names = self._alive[sort.kind]
+        if not names or sort.change is None:
             return
         name, patch = self.rng.choice(names), sort.change(self)
         manager = f"manager-{self.rng.randrange(40)}"
@@ -168,7 +169,8 @@ class Visitor:
 
     async def _delete(self, kind: Resource, name: str) -> None:
         with contextlib.suppress(ApiError):
-            await self._client.delete(kind, _key(kind, name))
+            # By itself the deletion of a Job leaves its pods behind, for good.
+            await self._client.delete(kind, _key(kind, name), propagation=Propagation.BACKGROUND)
             if kind == MANAGED:
                 await self._client.delete(Secret, Key(NAMESPACE, f"{name}-manifests"))
 
