@@ -11,7 +11,7 @@ import msgspec
 
 from certwright.api.managedresources import ManagedResource
 from certwright.client import Client
-from certwright.kube import JsonObject, Key, Resource
+from certwright.kube import JsonObject, Key, Object, Resource
 from certwright.kube.kinds import ConfigMap, Secret, ServiceAccount
 from certwright.runtime import Cache, Entry
 
@@ -90,13 +90,13 @@ async def create_all(client: Client, objects: Iterable[JsonObject]) -> None:
     await _each([partial(client.create, obj) for obj in objects])
 
 
-async def delete_all(client: Client, resource: Resource, of: Iterable[Key]) -> None:
+async def delete_all(client: Client, kind: type[Object] | Resource, of: Iterable[Key]) -> None:
     """Delete objects one by one, some at a time.
 
     In a request for all of them the API server deletes one after the other: a subject that
     waits for that cannot be faster, and 30,000 take longer than it gives a request.
     """
-    await _each([partial(client.delete, resource, key) for key in of])
+    await _each([partial(client.delete, kind, key) for key in of])
 
 
 async def _each(calls: Sequence[Callable[[], Coroutine[Any, Any, object]]]) -> None:

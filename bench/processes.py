@@ -162,7 +162,7 @@ def measure(
 ) -> Run:
     """Run a subject to its end; what it asks to be released, the canned server releases."""
     task = msgspec.json.encode(Task(**options)).decode()
-    before = canned.control("reset") if canned else {"cpu": 0.0}
+    before: dict[str, Any] = canned.control("reset") if canned else {"cpu": 0.0}
     marks: Marks = {}
     with Program(f"subjects.{subject}", task, root=root) as program:
         while "done" not in marks:
@@ -170,7 +170,7 @@ def measure(
             marks[f"round {len(marks)}" if line["mark"] == "round" else line["mark"]] = line
             if canned and line["release"]:
                 canned.control("release", events=line["release"])
-    after = canned.control("usage") if canned else {"cpu": 0.0, "calls": {}}
+    after: dict[str, Any] = canned.control("usage") if canned else {"cpu": 0.0, "calls": {}}
     return Run(marks, after["calls"], after["cpu"] - before["cpu"])
 
 

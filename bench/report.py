@@ -93,7 +93,9 @@ def with_results(
     text: str, results: Sequence[Result], machine: Mapping[str, Any], date: str
 ) -> str:
     """Return a report with some results measured anew, and the others as they were."""
-    measured = f"Measured on {date}, load average {machine['load']}."
+    measured = (
+        f"Measured on {date}, load average {machine['load']} at the start, {machine['python']}."
+    )
     for result in results:
         for bar in result.bars:
             text = _with_bar(text, bar)

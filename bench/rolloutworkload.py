@@ -4,6 +4,7 @@ import asyncio
 from base64 import b64encode
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 
 from certwright.client import Client, Selection
 from certwright.kube import JsonObject, Key
@@ -86,7 +87,7 @@ async def create(client: Client, numbers: range = range(WORKLOADS)) -> None:
     """Create workloads, all by default, and their Secrets."""
     each = [(number, which) for number in numbers for which in range(SECRETS_EACH)]
     for made in ([secret(*one, "first") for one in each], [deployment(n) for n in numbers]):
-        await all_of(lambda obj=obj: client.create(obj, field_manager=USERS) for obj in made)
+        await all_of(partial(client.create, obj, field_manager=USERS) for obj in made)
 
 
 async def renew(client: Client, value: str, renewed: dict[str, float]) -> None:
@@ -100,7 +101,7 @@ async def renew(client: Client, value: str, renewed: dict[str, float]) -> None:
         renewed[workload_name(number)] = clock()
 
     each = [(number, which) for number in range(WORKLOADS) for which in range(SECRETS_EACH)]
-    await all_of(lambda pair=pair: one(*pair) for pair in each)
+    await all_of(partial(one, *pair) for pair in each)
 
 
 async def delete(client: Client) -> None:

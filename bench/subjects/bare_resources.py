@@ -36,7 +36,7 @@ DESCRIPTION = {
     "Changes made to it by others are reverted."
 }
 SETTINGS = "logLevel: info\nendpoints: [one.example.com, two.example.com]\n"
-CONTENTS = {
+CONTENTS: dict[str, dict[str, Any]] = {
     "ConfigMap": {"data": {"settings.yaml": SETTINGS}},
     "Secret": {"type": "Opaque", "data": {"token": "c2VjcmV0LXRva2Vu"}},
     "ServiceAccount": {"automountServiceAccountToken": False},
@@ -108,7 +108,7 @@ def held(namespace: str, name: str) -> Json:
 
 def objects(namespace: str, name: str) -> Iterator[Json]:
     """Yield the objects, with what marks them as managed."""
-    marks = {
+    marks: dict[str, Any] = {
         "name": name,
         "namespace": namespace,
         "labels": LABELS,

@@ -9,7 +9,7 @@ from bench import meter
 
 def main(task: meter.Task) -> None:
     api = client.AppsV1Api(client.ApiClient(client.Configuration(host=task.server)))
-    objects: dict[tuple[str, str], Any] = {}
+    objects: dict[tuple[Any, Any], Any] = {}
     meter.start()
     version = fill(api, objects)
     meter.mark("listed", release=task.events, tidy=True)
@@ -23,15 +23,17 @@ def main(task: meter.Task) -> None:
     meter.mark("done", tidy=True, gc_ms=meter.full_collection_ms(), count=len(objects))
 
 
-def fill(api: client.AppsV1Api, objects: dict[tuple[str, str], Any]) -> str:
+def fill(api: client.AppsV1Api, objects: dict[tuple[Any, Any], Any]) -> str:
     token = None
     while True:
         page = api.list_deployment_for_all_namespaces(limit=500, _continue=token)
+        listed: Any = page.metadata
         for obj in page.items:
-            objects[obj.metadata.namespace, obj.metadata.name] = obj
-        token = page.metadata._continue  # noqa: SLF001 - the client's name for "continue"
+            meta: Any = obj.metadata
+            objects[meta.namespace, meta.name] = obj
+        token = listed._continue  # noqa: SLF001 - the client's name for "continue"
         if not token:
-            return page.metadata.resource_version
+            return str(listed.resource_version)
 
 
 if __name__ == "__main__":

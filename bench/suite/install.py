@@ -31,7 +31,7 @@ from bench.managedworkload import create_all
 from bench.processes import Program
 from bench.result import Bar, Figures, Result, at_most, exactly
 from bench.suite.installdrift import InstallRepairs, disturb_installation
-from bench.suite.managed_resources import FOREIGN_SECRETS, at_rest, foreign_secret
+from bench.suite.managed_resources import at_rest, foreign_keys, foreign_secret
 from certwright.apply import ObjectRef
 from certwright.bundles.catalogue import load
 from certwright.kube import Key
@@ -117,7 +117,7 @@ async def _long_parts(world: InstallWorld, program: Program, life: InstallLife) 
     await at_rest(program)
     life.rss = max(life.rss, program.rss())
     before = program.rss()
-    await create_all(world.client, [foreign_secret(n) for n in range(FOREIGN_SECRETS)])
+    await create_all(world.client, map(foreign_secret, foreign_keys()))
     await at_rest(program)
     life.rss_with_foreign = life.rss + program.rss() - before
 

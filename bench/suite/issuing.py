@@ -157,7 +157,11 @@ async def cert_managers(plane: ControlPlane, client: Client, csrs: dict[str, byt
     """Let cert-manager's own CA issuer sign."""
     namespace = NAMESPACES[CERT_MANAGER]
     assets = await asyncio.to_thread(obtain_cert_manager)
-    command = [assets.controller, f"--kubeconfig={plane.kubeconfig}", "--workers=20"]
+    command: list[str | Path] = [
+        assets.controller,
+        f"--kubeconfig={plane.kubeconfig}",
+        "--workers=20",
+    ]
     with (
         (plane.folder / "cert-manager.log").open("wb") as log,
         Child(command, log=log) as controller,

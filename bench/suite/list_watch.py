@@ -1,11 +1,13 @@
 """LIST 10,000 Deployments and 20,000 watch events, into a store."""
 
+from typing import Any
+
 from bench.processes import Run, canned_server, median
 from bench.result import Figures, Result, at_most
 
 OBJECTS, EVENTS = 10_000, 20_000
 
-SUBJECTS: dict[str, tuple[str, dict[str, bool]]] = {
+SUBJECTS: dict[str, tuple[str, dict[str, Any]]] = {
     "certwright": ("certwright_store", {}),
     "aiohttp+orjson dicts": ("dict_loop", {}),
     "same, no GC": ("dict_loop", {"collect": False}),

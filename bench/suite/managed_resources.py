@@ -23,7 +23,7 @@ from bench.managedworkload import (
     witnessed,
 )
 from bench.meter import Task
-from bench.processes import ROOT, Program, cpu_of
+from bench.processes import ROOT, Child, Program, cpu_of
 from bench.result import Bar, Figures, Result, at_least, at_most, exactly
 from bench.suite.drift import Repairs, disturb
 from certwright.api.managedresources import ManagedResource
@@ -185,8 +185,8 @@ async def _long_parts(
     life.repairs = await disturb(client, namespace, names(units), EDITS, Random(4))
     await at_rest(program)
     rss = program.rss()
-    foreign = [Key("default", f"foreign-{number:05d}") for number in range(FOREIGN_SECRETS)]
-    await create_all(client, [foreign_secret(key) for key in foreign])
+    foreign = foreign_keys()
+    await create_all(client, map(foreign_secret, foreign))
     await at_rest(program)
     life.rss_with_foreign = life.rss + program.rss() - rss
     await delete_all(client, Secret, foreign)
@@ -202,7 +202,7 @@ async def _delete(
     life.deleted = await watch.stop()
 
 
-async def at_rest(program: Program) -> None:
+async def at_rest(program: Child) -> None:
     """Return when a program does no more."""
     cpu = program.cpu()
     while True:
@@ -220,6 +220,11 @@ def task_for(plane: ControlPlane, namespace: str, units: int, *, follow: bool = 
 
 def _namespace(name: str) -> JsonObject:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+def foreign_keys() -> list[Key]:
+    """Return the keys of many Secrets that are not ours."""
+    return [Key("default", f"foreign-{number:05d}") for number in range(FOREIGN_SECRETS)]
 
 
 def foreign_secret(key: Key) -> JsonObject:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from statistics import median
+from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
@@ -62,7 +63,8 @@ def bare_issue(pem: bytes, signer: x509.Certificate, key: pki.PrivateKey) -> byt
     assert csr.is_signature_valid
     public_key = csr.public_key()
     names = csr.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(signer.public_key())
+    known: Any = signer.public_key()
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(known)
     builder = (
         x509.CertificateBuilder()
         .subject_name(csr.subject)

@@ -10,7 +10,7 @@ from bench.result import Bar, Figures, Result, at_most
 from bench.xdsworkload import XdsFiles, XdsRun, bare_server, measured, median_of, whole_server
 
 STREAMS = (1_000, 3_000)
-PUSHES = 10
+PUSHES = 30
 MIB = 2**20
 OURS, OURS_WHOLE = "certwright, server", "certwright"
 THEIRS, THEIRS_WHOLE = "go-control-plane", "marin3r"
