@@ -323,6 +323,7 @@ def _share(cache: Cache, watched: Watched) -> StoreHandle:
         transform=watched.transform,
         keep=watched.keep,
         indexes=watched.indexes,
+        compression=watched.compression,
     )
     if watched.keep is not None:
         share.store.keep_no_refused()  # only users that hold the store itself admit later

@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from certwright.kube import Key, Object, Resource, resource_of
+from certwright.runtime.cache.compression import Compression
 from certwright.runtime.cache.decode import Transform
 from certwright.runtime.cache.entries import Entry, IndexFunction
 from certwright.runtime.cache.store import Interest
@@ -36,7 +37,7 @@ class Watched:
 
     Only what is watched wakes, and only that can be read. A *transform* such as `KeepFields` or
     `DropFields` reduces each object to what the controller needs of it; what *keep* does not want
-    never enters the store.
+    never enters the store; with a *compression* what is left takes less memory, and more time.
     """
 
     kind: type[Object] | Resource
@@ -48,6 +49,7 @@ class Watched:
     indexes: Mapping[str, IndexFunction] = field(default_factory=dict)
     transform: Transform | None = None
     keep: Interest | None = None
+    compression: Compression | None = None
 
     @property
     def resource(self) -> Resource:

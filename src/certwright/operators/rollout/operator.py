@@ -22,7 +22,12 @@ from certwright.operators.rollout.engine.registry import RestartRegistry
 from certwright.operators.rollout.engine.settings import BUILT_IN, RolloutSettings
 from certwright.operators.rollout.engine.sources import SOURCE_RESOURCES, SourceStores
 from certwright.operators.rollout.engine.surroundings import RolloutSurroundings
-from certwright.operators.rollout.engine.views import ARGO_ROLLOUT, RESOURCES, ReducedWorkload
+from certwright.operators.rollout.engine.views import (
+    ARGO_ROLLOUT,
+    COMPRESSION,
+    RESOURCES,
+    ReducedWorkload,
+)
 from certwright.operators.rollout.workload import (
     BUILT_IN_SOURCES,
     SourceKind,
@@ -134,6 +139,7 @@ class _Process:
                 namespace=self._settings.namespace,
                 transform=ReducedWorkload(kind),
                 indexes={CONSUMED: self._consumers.index(kind)},
+                compression=COMPRESSION,
             ),
             controller.reconcile,
             name=f"rollout-{kind.lower()}",

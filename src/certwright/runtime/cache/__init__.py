@@ -2,6 +2,6 @@
 out, always current or known to be stale.
 
 `watch` keeps a store current and recovers from every failure (`state` decides how), `decode`
-turns bytes into `entries`, `store` holds them and calls listeners, `cache` shares stores
-among their users.
+turns bytes into `entries` (`compression` makes them smaller), `store` holds them and calls
+listeners, `cache` shares stores among their users.
 """

@@ -12,6 +12,7 @@ from certwright.client import Client, Selection, request
 from certwright.kube.errors import Conflict, NotFound
 from certwright.kube.objects import Key, Object, Resource, resource_of
 from certwright.kube.selectors import FieldSelector, LabelSelector
+from certwright.runtime.cache.compression import Compression
 from certwright.runtime.cache.decode import EntryDecoder, Transform
 from certwright.runtime.cache.entries import Entry, IndexFunction
 from certwright.runtime.cache.store import THIS_PROCESS, Interest, Listener, Store
@@ -30,6 +31,7 @@ class View:
     keep: Interest | None = None
     cluster: str = ""
     foreign_fields: bool = False
+    compression: Compression | None = None
 
     def __str__(self) -> str:
         parts = [f"{self.cluster}:{self.resource}" if self.cluster else str(self.resource)]
@@ -143,6 +145,7 @@ class Cache:
         indexes: Mapping[str, IndexFunction] | None = None,
         required: bool = True,
         foreign_fields: bool = False,
+        compression: Compression | None = None,
     ) -> StoreHandle:
         """Return a share in the store of a kind; equal views share one watch.
 
@@ -150,7 +153,8 @@ class Cache:
         equal; an index of a name taken must be the same function. What *keep* does not want never
         enters the store, see `Store`. A process is not ready before its stores are, except for
         those without *required*: users must not make it unready by naming a kind it may not watch.
-        With *foreign_fields*, entries show which fields others hold, see `foreign_entries`.
+        With *foreign_fields*, entries show which fields others hold, see `foreign_entries`. With
+        a *compression* objects are kept compressed.
         Raises `ValueError` if a selector cannot be read, or the index name is taken.
         """
         selection = Selection(
@@ -164,6 +168,7 @@ class Cache:
             keep,
             self._cluster,
             foreign_fields,
+            compression,
         )
         informer = self._informers.get(view)
         if informer is None:
@@ -183,6 +188,7 @@ class Cache:
             transform=view.transform,
             metadata_only=view.metadata_only,
             foreign_fields=view.foreign_fields,
+            compression=view.compression,
         )
         store = Store(decoder, admits=_Admission(view.selection), keep=view.keep)
         backoff = Backoff(base_seconds=0.1, cap_seconds=30.0, rng=self._rng)

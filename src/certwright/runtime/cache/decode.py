@@ -25,6 +25,7 @@ from certwright.kube.rawjson import (
     is_deep,
     without_managed_fields,
 )
+from certwright.runtime.cache.compression import CompressedEntry, Compression
 from certwright.runtime.cache.entries import (
     TOO_DEEP,
     CachedOwner,
@@ -73,7 +74,8 @@ class EntryDecoder:
 
     *field_managers* are those whose managedFields entries are kept; with *foreign_fields* those
     of others are, see `foreign_entries`. With *metadata_only* a
-    store keeps nothing but metadata, whether the server sends that or the whole object.
+    store keeps nothing but metadata, whether the server sends that or the whole object. With a
+    *compression* it keeps what is left of each object compressed.
     """
 
     def __init__(
@@ -84,12 +86,14 @@ class EntryDecoder:
         transform: Transform | None = None,
         metadata_only: bool = False,
         foreign_fields: bool = False,
+        compression: Compression | None = None,
     ) -> None:
         self._entries = foreign_entries if foreign_fields else own_entries
         self.resource = resource
         self.metadata_only = metadata_only
         self._managers = frozenset(orjson.dumps(name) for name in field_managers)
         self._transform = transform
+        self._compression = compression
         self.unreadable = 0
         """How many states of objects were too deep to be read."""
         self._named: set[Key] = set()
@@ -175,7 +179,12 @@ class EntryDecoder:
             found.finalizers,
             found.owners,
         )
-        return Entry(key, meta, raw, own_fields, malformed)
+        if self._compression is None:
+            return Entry(key, meta, raw, own_fields, malformed)
+        kept = self._compression.compress(raw)
+        return CompressedEntry(
+            key, meta, kept, own_fields, malformed, compression=self._compression
+        )
 
     def _reduced(self, transform: Transform, raw: bytes, found: "_Metadata") -> bytes:
         """Return what a transform makes of an object; all of it if the transform fails."""
@@ -236,7 +245,7 @@ class EntryDecoder:
                 key=str(known.key),
                 why=TOO_DEEP,
             )
-        return UnreadableEntry(known.key, known.meta, known.raw, malformed=TOO_DEEP)
+        return UnreadableEntry(known.key, known.meta, known.json, malformed=TOO_DEEP)
 
     def _unusual(self, raw: bytes) -> Entry:
         """Keep what can be read of an object whose metadata does not have the usual shape."""

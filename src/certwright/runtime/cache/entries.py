@@ -79,6 +79,7 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
     key: Key
     meta: Meta
     raw: bytes
+    """What is kept of the object; its JSON, unless it is a `CompressedEntry`."""
     own_fields: bytes = b""
     """JSON array of the managedFields entries of our own managers, without their times; empty if
     there are none."""
@@ -86,6 +87,11 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
     """What is wrong with the metadata, when the server delivered it in the wrong shape."""
     writer: int = 0
     """Which writer of this process wrote this state, see `Store.note_write`; 0 if none did."""
+
+    @property
+    def json(self) -> bytes:
+        """The JSON of the object, without managedFields."""
+        return self.raw
 
     @property
     def uid(self) -> str:
@@ -110,7 +116,7 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
     def obj(self) -> JsonObject:
         """Return the object as a fresh dict, without managedFields; `BadObject` if too deep."""
         try:
-            decoded: JsonObject = orjson.loads(self.raw)
+            decoded: JsonObject = orjson.loads(self.json)
         except orjson.JSONDecodeError:  # the decoder of metadata, which saw it, reads deeper ones
             raise self._refusal(TOO_DEEP) from None
         return decoded
@@ -124,7 +130,7 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
 
     def _decode(self, kind: type[S]) -> S:
         try:
-            return msgspec.json.decode(self.raw, type=kind)
+            return msgspec.json.decode(self.json, type=kind)
         except msgspec.ValidationError as error:
             raise self._bad(kind, str(error)) from error
         except RecursionError:
@@ -135,19 +141,19 @@ class Entry(Struct, frozen=True, gc=False, eq=False):
         try:
             return self._decode(kind)
         except BadObject:
-            if not is_deep(self.raw):
+            if not is_deep(self.json):
                 raise
-        return msgspec.json.decode(identity(self.raw), type=kind)
+        return msgspec.json.decode(identity(self.json), type=kind)
 
     def _refusal(self, why: str) -> BadObject:
-        kind = _kind_of(identity(self.raw))
+        kind = _kind_of(identity(self.json))
         return BadObject(f"{kind} {self.key} cannot be read: {why}; correct or delete the object")
 
     def _bad(self, kind: type[Any], why: str) -> BadObject:
         """Return an error that names object, field and cure: its text ends up on a condition."""
         what, _, path = why.partition(" - at `$")
         where = path.rstrip("`").lstrip(".") or "the object"
-        name = kind.resource.kind if issubclass(kind, Object) else _kind_of(self.raw)
+        name = kind.resource.kind if issubclass(kind, Object) else _kind_of(self.json)
         return BadObject(
             f"{name} {self.key} cannot be read: {where}: {what}; correct the object, or align "
             f"the schema of its CustomResourceDefinition with the controller's version"

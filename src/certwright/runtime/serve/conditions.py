@@ -47,7 +47,7 @@ def exposition(views: Iterable[ConditionView], limit: int = MOST_SERIES) -> byte
         if not is_shown(resource):
             continue
         for entry in view.entries:
-            conditions = conditions_in(read_conditions(entry.raw))[:MOST_PER_OBJECT]
+            conditions = conditions_in(read_conditions(entry.json))[:MOST_PER_OBJECT]
             found = well if _is_well(conditions, view.controller.conditions) else wrong
             found.update(dict.fromkeys(_lines(resource.kind, entry, conditions)))
     lines = [*wrong, *well]

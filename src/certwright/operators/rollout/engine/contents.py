@@ -26,7 +26,18 @@ from certwright.operators.rollout.decision.compare import SourceContents
 from certwright.operators.rollout.decision.digest import DigestKey
 from certwright.operators.rollout.workload import SourceKind, SourceRef
 from certwright.runtime import BadObject, Entry
+from certwright.runtime.cache.compression import Compression
 
+COMPRESSION: Final = Compression(
+    b'"unreadable":true"labels":{"app.kubernetes.io/managed-by":"Helm","app.kubernetes.io/name":"'
+    b'"controller.cert-manager.io/fao":"true","annotations":{"meta.helm.sh/release-name":"'
+    b'"cert-manager.io/alt-names":"","cert-manager.io/certificate-name":"","cert-manager.io/'
+    b'common-name":"","cert-manager.io/ip-sans":"","cert-manager.io/issuer-group":"cert-manager.io"'
+    b',"cert-manager.io/issuer-kind":"ClusterIssuer","cert-manager.io/issuer-name":"",'
+    b'"cert-manager.io/uri-sans":""}"certificate":[1,2,""]"binaryData"'
+    b'{"metadata":{"uid":""},"digests":{"ca.crt":"","tls.crt":"","tls.key":""}}'
+)
+"""What kept sources have in common."""
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """It repeats the contents in plain text."""
 

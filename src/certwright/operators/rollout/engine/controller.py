@@ -7,7 +7,7 @@ is only for how long contents have been quiet, and what was told.
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from certwright.client import TransportError
 from certwright.clock import Clock
@@ -73,11 +73,11 @@ class _Due:
     """What the last pass found; the quiet window if there was none yet."""
 
 
-@dataclass(slots=True)
-class _Written:
+class _Written(NamedTuple):
     """What this process wrote on a workload, to notice that it is undone."""
 
-    digest: str
+    mark: int
+    """The hash of the digest: one is kept for each workload, and a digest has thrice the size."""
     times: int = 0
 
 
@@ -217,7 +217,7 @@ class RolloutController:
             quiet_until=self._quiet_until(now, found),
             last_restart=last_restart(now.workload),
             stalled=self._registry.is_stalled(now.workload, now.now),
-            fought=written is not None and written.digest == found.digest,
+            fought=written is not None and written.mark == hash(found.digest),
             budget=self._surroundings.forbidding_budget(now.workload),
             failed_elsewhere=str(failed or ""),
             busy_in_namespace=in_namespace,
@@ -269,7 +269,7 @@ class RolloutController:
             self._metrics.delayed(dialect, now.ctx.clock.monotonic() - due.since)
         self._reporter.restarted(now, found.changed)
         self._rest(ref)
-        self._written[ref.key] = _Written(found.digest)
+        self._written[ref.key] = _Written(hash(found.digest))
         if written is None:
             return again(SOON_SECONDS)
         after = replace(now, workload=self._consumers.read(self._kind, written)[0])
@@ -283,14 +283,14 @@ class RolloutController:
         if found.recorded:
             return rest
         before = self._written.get(now.ref.key)
-        written = before if before and before.digest == found.digest else _Written(found.digest)
+        mark = hash(found.digest)
+        written = before if before is not None and before.mark == mark else _Written(mark)
         if written.times > MOST_REWRITES:
             self._reporter.fought(now, found)
             return rest
         left = await self._write(now, record_patch(now.workload, now.policy, found, now.now))
         self._metrics.outcome(now.policy.dialect, "recorded")
-        written.times += 1
-        self._written[now.ref.key] = written
+        self._written[now.ref.key] = _Written(mark, written.times + 1)
         return again(SOON_SECONDS) if left is None else rest
 
     async def _resume(self, now: WorkloadPass) -> Outcome:

@@ -19,7 +19,11 @@ from certwright.operators.rollout.decision.compare import (
     counted,
 )
 from certwright.operators.rollout.decision.digest import DigestKey
-from certwright.operators.rollout.engine.contents import DigestedContents, read_contents
+from certwright.operators.rollout.engine.contents import (
+    COMPRESSION,
+    DigestedContents,
+    read_contents,
+)
 from certwright.operators.rollout.engine.keysecret import KeySecret
 from certwright.operators.rollout.engine.providerclasses import ProviderClasses
 from certwright.operators.rollout.policy import RolloutPolicy, SourceCondition
@@ -135,6 +139,7 @@ class SourceStores:
             namespace=self._namespace,
             transform=DigestedContents(kind, key, self._wanted),
             keep=is_wanted,
+            compression=COMPRESSION,
         )
         handle.store.keep_no_refused()
         handle.listen(on_change, own_writes=False)
