@@ -5,6 +5,7 @@ by group. A group whose own server is down is left out instead of failing all.
 """
 
 import asyncio
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
 from typing import TypeVar
@@ -26,6 +27,9 @@ _AGGREGATED = (
 
 _KNOWN = {resource.gvk: resource for resource in BUILT_IN}
 
+MOST_READS = 10
+"""How often unknown kinds make everything be read again within the time that one rests."""
+
 S = TypeVar("S", bound=msgspec.Struct)
 Send = Callable[[Request], Awaitable[Response]]
 
@@ -33,9 +37,9 @@ Send = Callable[[Request], Awaitable[Response]]
 class Discovery:
     """Maps kinds to resources.
 
-    Built-in kinds cost no request. An unknown kind refreshes the cache, at most once per
-    *patience*, so that a CRD installed a moment ago is found and a misspelt kind does not
-    become a flood.
+    Built-in kinds cost no request. An unknown kind refreshes the cache, so that a CRD installed a
+    moment ago is found. A kind that was not found is not looked for again within *patience*, nor
+    are more than a few unknown kinds, so that misspelt ones do not become a flood.
     """
 
     def __init__(
@@ -46,7 +50,9 @@ class Discovery:
         self._patience = patience.total_seconds()
         self._served: dict[GroupVersionKind, Resource] = {}
         self._silent: set[str] = set()  # versions of groups whose server is down
-        self._read_at: float | None = None
+        self._missing: dict[GroupVersionKind, float] = {}  # when they were looked for in vain
+        self._read_at: deque[float] = deque(maxlen=MOST_READS)
+        self._begun = self._done = 0  # numbers of the last read that was begun, and that succeeded
         self._refreshing = asyncio.Lock()
 
     def known(self, gvk: GroupVersionKind) -> Resource | None:
@@ -62,8 +68,12 @@ class Discovery:
         """
         if (found := self.known(gvk)) is not None:
             return found
-        await self._refresh(unless=lambda: gvk in self._served or self._is_fresh())
+        before = self._begun
+        await self._refresh(
+            unless=lambda: gvk in self._served or self._done > before or self._rests(gvk)
+        )
         if (found := self.known(gvk)) is None:
+            self._missing.setdefault(gvk, self._clock.monotonic())
             if gvk.api_version in self._silent:
                 raise ServiceUnavailable(
                     f"the server of {gvk.api_version} does not answer, so it is unknown whether "
@@ -77,7 +87,7 @@ class Discovery:
 
     async def resources(self) -> tuple[Resource, ...]:
         """Return everything the server serves that is an object, in the server's order."""
-        await self._refresh(unless=lambda: self._read_at is not None)
+        await self._refresh(unless=lambda: bool(self._read_at))
         return tuple(self._served.values())
 
     async def refresh(self) -> None:
@@ -87,24 +97,33 @@ class Discovery:
     def invalidate(self) -> None:
         """Forget what is remembered; the next use reads it from the server."""
         self._served = {}
-        self._read_at = None
+        self._missing.clear()
+        self._read_at.clear()
 
-    def _is_fresh(self) -> bool:
-        read_at = self._read_at
-        return read_at is not None and self._clock.monotonic() - read_at < self._patience
+    def _rests(self, gvk: GroupVersionKind) -> bool:
+        """Return whether a kind was looked for in vain a moment ago, or many kinds were."""
+        since = self._clock.monotonic() - self._patience
+        many = len(self._read_at) == MOST_READS and self._read_at[0] > since
+        return many or self._missing.get(gvk, since) > since
 
     async def _refresh(self, *, unless: Callable[[], bool]) -> None:
         """Read from the server, once for all that wait; *unless* another task did so meanwhile."""
         async with self._refreshing:
             if unless():
                 return
+            self._begun += 1
             served: dict[GroupVersionKind, Resource] = {}
             silent: set[str] = set()
             for root in ("/api", "/apis"):
                 for resource in await self._list(root, silent):
                     served.setdefault(resource.gvk, resource)
             self._served, self._silent = served, silent
-            self._read_at = self._clock.monotonic()
+            self._done = self._begun
+            now = self._clock.monotonic()
+            self._read_at.append(now)
+            self._missing = {
+                gvk: at for gvk, at in self._missing.items() if at > now - self._patience
+            }
 
     async def _list(self, root: str, silent: set[str]) -> list[Resource]:
         """Return what is served below a path; add groups without an answer to *silent*."""

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from certwright.client import BadResponse, Client, Request, Response
-from certwright.client.discovery import Discovery
+from certwright.client.discovery import MOST_READS, Discovery
 from certwright.client.transport import Stream
 from certwright.kube import GroupVersionKind, JsonObject, NotFound, Resource, ServiceUnavailable
 from certwright.kube.kinds import Deployment
@@ -117,6 +117,44 @@ def test_a_new_crd_is_noticed(loop: VirtualLoop, served: Served, discovery: Disc
     served.documents["/apis"] = aggregated(GREETING, later)
     loop.run_until_complete(asyncio.sleep(5))
     assert loop.run_until_complete(discovery.resource_for(later.gvk)) == later
+
+
+def test_a_kind_installed_after_a_read_is_found_at_once(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
+    late = Resource("new.example.com", "v1", "Late", "lates")
+    loop.run_until_complete(discovery.resource_for(GREETING.gvk))
+    served.documents["/apis"] = aggregated(GREETING, late)
+    assert loop.run_until_complete(discovery.resource_for(late.gvk)) == late
+
+
+def test_all_that_ask_during_a_read_share_the_next(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
+    async def ask(kind: str) -> None:
+        with pytest.raises(NotFound):
+            await discovery.resource_for(GroupVersionKind("a", "v1", kind))
+
+    async def many() -> None:
+        async with asyncio.TaskGroup() as group:
+            for number in range(10):
+                group.create_task(ask(f"Misspelt{number}"))
+
+    loop.run_until_complete(many())
+    assert served.asked.count("/apis") == 2
+
+
+def test_many_kinds_that_do_not_exist_are_no_flood(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
+    async def ask_for_ten_seconds() -> None:
+        for number in range(100):
+            with pytest.raises(NotFound):
+                await discovery.resource_for(GroupVersionKind("a", "v1", f"Misspelt{number}"))
+            await asyncio.sleep(0.1)
+
+    loop.run_until_complete(ask_for_ten_seconds())
+    assert served.asked.count("/apis") == 2 * MOST_READS
 
 
 def test_a_kind_that_does_not_exist_is_no_flood(
