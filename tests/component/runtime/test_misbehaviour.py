@@ -1,7 +1,7 @@
 """Reconcile functions, mappers and sources that do what they must not: the process lives on."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any, cast
@@ -13,7 +13,7 @@ from tests.component.runtime.conftest import World
 from certwright.clock import SYSTEM
 from certwright.kube import Key
 from certwright.kube.kinds import Lease, Secret
-from certwright.runtime import DONE, Context, Controller, Outcome, TerminalError, mapped
+from certwright.runtime import DONE, Context, Controller, Manager, Outcome, TerminalError, mapped
 from certwright.runtime.cache.entries import Entry
 
 
@@ -187,6 +187,62 @@ async def test_a_reconcile_that_ignores_its_cancellation_gets_a_substitute(
             assert done == ["good", "bad", "bad"]
             assert metric(manager, name, controller="secret") == 0
     assert any(log["event"] == "reconcile ignores its cancellation" for log in logs)
+
+
+async def cancels_itself() -> None:
+    task = asyncio.current_task()
+    assert task is not None
+    task.cancel()
+    await asyncio.sleep(0)
+
+
+async def cancels_itself_and_goes_on() -> None:
+    with suppress(asyncio.CancelledError):
+        await cancels_itself()
+    raise KeyError("spec")
+
+
+@pytest.mark.parametrize("misbehave", [cancels_itself, cancels_itself_and_goes_on])
+async def test_a_reconcile_that_cancels_its_task_takes_no_worker_along(
+    world: World, misbehave: Callable[[], Awaitable[None]]
+) -> None:
+    done = []
+
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
+        if key.name == "bad":
+            await misbehave()
+        done.append(key.name)
+        return DONE
+
+    await world.secrets("bad")
+    async with world.running(Controller(Secret, reconcile, workers=1)):
+        await world.rest()
+        await world.secrets("good")
+        await world.rest(1)
+        assert done == ["good"]
+
+
+async def test_workers_end_though_a_reconcile_loses_its_cancellation(world: World) -> None:
+    """As a TaskGroup did, up to Python 3.12, of which a task failed meanwhile."""
+    begun = []
+
+    async def reconcile(_ctx: Context, key: Key) -> Outcome:
+        begun.append(key.name)
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise ConnectionResetError from None
+        return DONE
+
+    await world.secrets("any")
+    manager = Manager(world.cluster.client, [Controller(Secret, reconcile)], clock=world.clock)
+    async with asyncio.TaskGroup() as group:
+        life = group.create_task(manager.run())
+        await world.rest()
+        life.cancel()
+        await asyncio.wait([life], timeout=60)
+        assert life.done()
+    assert begun == ["any"]
 
 
 async def test_a_controller_that_lost_all_workers_is_not_alive(world: World) -> None:

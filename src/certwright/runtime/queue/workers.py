@@ -81,8 +81,8 @@ class InFlight:
             self.task.cancel()
 
     def uncancel(self) -> None:
-        """Take the cancellation back: the worker goes on after its reconcile has ended."""
-        if self.stopped is not None and self.task is not None:
+        """Take back that it was cancelled, by us or by itself: its worker goes on without it."""
+        while self.task is not None and self.task.cancelling():
             self.task.uncancel()
 
 
@@ -111,6 +111,7 @@ class Workers:
         self._crashes: dict[Key, str] = {}  # a traceback is worth its lines once
         self._replacements = 0
         self._group: asyncio.TaskGroup | None = None
+        self._task: asyncio.Task[None] | None = None
         self._log = structlog.get_logger().bind(controller=controller.name)
         self._verbose = structlog.is_configured() and self._log.is_enabled_for(logging.DEBUG)
         metrics.workers.set(controller.workers)
@@ -134,6 +135,7 @@ class Workers:
 
     async def run(self) -> None:
         """Work until cancelled."""
+        self._task = asyncio.current_task()
         async with asyncio.TaskGroup() as group:
             self._group = group
             for source in self.controller.sources:
@@ -222,8 +224,7 @@ class Workers:
                     failures = 0
                 return
             except (*CRASHES, asyncio.CancelledError) as error:
-                if _is_cancelled():
-                    raise
+                self._end_if_cancelled()
                 failures += 1
                 self._metrics.mapper_errors.inc()
                 self._log.error("source failed, starting it again", exc_info=error)
@@ -267,6 +268,7 @@ class Workers:
 
     async def _call(self, current: InFlight) -> Outcome | BaseException | None:
         """Return how the reconcile ended, None if paused; `CancelledError` if the worker ends."""
+        ended: Outcome | BaseException
         try:
             body = self.controller.reconcile(Context(self._environment, current.key), current.key)
             if not asyncio.iscoroutine(body):
@@ -276,22 +278,24 @@ class Workers:
                 raise TypeError(
                     f"reconcile returned {ended!r}; it must return DONE, WAIT or again(after=…)"
                 )
-            current.uncancel()
+        except (*CRASHES, asyncio.CancelledError) as error:
+            ended = error
+        self._end_if_cancelled()
+        current.uncancel()
+        if not isinstance(ended, asyncio.CancelledError) or current.stopped is None:
             return ended
-        except asyncio.CancelledError as error:
-            if current.stopped is None:
-                if current.task is not None and current.task.cancelling():
-                    raise
-                return error  # raised by the reconcile itself; this worker was not cancelled
-            current.uncancel()
-            if current.task is not None and current.task.cancelling():
-                raise
-            if current.stopped is CancelReason.PAUSE:
-                return None
-            return DeadlineExceeded(f"no result within {self._deadline:g} s")
-        except CRASHES as error:
-            current.uncancel()
-            return error
+        if current.stopped is CancelReason.PAUSE:
+            return None
+        return DeadlineExceeded(f"no result within {self._deadline:g} s")
+
+    def _end_if_cancelled(self) -> None:
+        """End the running task if all of them are to end.
+
+        Its own cancellation tells less. Code that runs in it may cancel it as well, and may lose a
+        cancellation: up to Python 3.12 a TaskGroup does, if one of its tasks fails meanwhile.
+        """
+        if self._task is not None and self._task.cancelling():
+            raise asyncio.CancelledError
 
     def _overdue(self, current: InFlight) -> None:
         current.stop(CancelReason.DEADLINE)
@@ -388,9 +392,3 @@ class Workers:
             metadata = {"namespace": key.namespace, "name": key.name, "uid": entry.uid}
             obj = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
             self._environment.events.record(obj, "Warning", reason, note)
-
-
-def _is_cancelled() -> bool:
-    """Return whether the running task was cancelled; its code may raise the same error."""
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0
