@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator
 from datetime import timedelta
+from math import inf
 from typing import TypeVar
 
 import msgspec
@@ -51,6 +52,7 @@ class Discovery:
         self._served: dict[GroupVersionKind, Resource] = {}
         self._silent: set[str] = set()  # versions of groups whose server is down
         self._missing: dict[GroupVersionKind, float] = {}  # when they were looked for in vain
+        self._refreshed_at = -inf  # since then, all kinds that are not served count as such
         self._read_at: deque[float] = deque(maxlen=MOST_READS)
         self._begun = self._done = 0  # numbers of the last read that was begun, and that succeeded
         self._refreshing = asyncio.Lock()
@@ -93,18 +95,20 @@ class Discovery:
     async def refresh(self) -> None:
         """Read anew what the server serves; until then, what is remembered stays."""
         await self._refresh(unless=lambda: False)
+        self._refreshed_at = self._clock.monotonic()
 
     def invalidate(self) -> None:
         """Forget what is remembered; the next use reads it from the server."""
         self._served = {}
         self._missing.clear()
+        self._refreshed_at = -inf
         self._read_at.clear()
 
     def _rests(self, gvk: GroupVersionKind) -> bool:
         """Return whether a kind was looked for in vain a moment ago, or many kinds were."""
         since = self._clock.monotonic() - self._patience
         many = len(self._read_at) == MOST_READS and self._read_at[0] > since
-        return many or self._missing.get(gvk, since) > since
+        return many or self._missing.get(gvk, self._refreshed_at) > since
 
     async def _refresh(self, *, unless: Callable[[], bool]) -> None:
         """Read from the server, once for all that wait; *unless* another task did so meanwhile."""
