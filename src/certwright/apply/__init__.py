@@ -3,8 +3,8 @@
 Manifests enter; writes to a cluster leave, and a report about each object. `manifests` reads YAML
 and JSON as kubectl does, `engine` applies or deletes one object, `objectset` many under one
 inventory, `cluster` is what both need of a cluster, `follow` yields objects as they change.
-Everything else works without a cluster: `ordering` is what comes first, `diff` and `redaction` what
-differs without the values of Secrets, `changeset` the results, `health` whether they are healthy.
+Everything else works without a cluster: `ordering` is what comes first, `diff` what differs,
+without the values of Secrets, `changeset` the results, `health` whether they are healthy.
 """
 
 from certwright.apply import health

@@ -2,7 +2,8 @@
 
 An object names its set in an annotation. What might have to be repaired wakes the controller
 that applies (and judges health on the way); what can only change how things are wakes the one
-that judges health. An annotation that names no set of ours wakes none.
+that judges health. An annotation that names no set of ours wakes none. Whether an object is as
+declared is decided there, in `certwright.apply.engine.replace`.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,7 +2,8 @@
 
 A set that is settled and of which only a few objects changed needs no pass: what is declared for
 them is remembered, and everything else is as it was. Whatever is not as simple is left to a pass:
-objects that are gone or are being deleted, fights, failures, and what affects health.
+objects that are gone or are being deleted, fights, failures, and what affects health. That pass,
+the usual way, is in `certwright.keep.keptset`.
 """
 
 from collections.abc import Mapping, Sequence

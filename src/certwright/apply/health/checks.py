@@ -59,6 +59,7 @@ _HEALTH: Final[dict[tuple[str, str], Rule]] = {
     ("monitoring.coreos.com", "Prometheus"): monitoring_health,
     ("resources.gardener.cloud", "ManagedResource"): managed_resource_health,
 }
+# A kind with a rule above and none here never counts as progressing.
 _PROGRESS: Final[dict[tuple[str, str], Rule]] = {
     ("apps", "DaemonSet"): daemon_set_progress,
     ("apps", "StatefulSet"): stateful_set_progress,
