@@ -142,12 +142,26 @@ class ShardStore:
         known = self._store(key.namespace).get(key)
         return known is not None and known.meta.deleting
 
+    def of(self, resource: ManagedResource) -> set[str]:
+        """Return the names of the shards that belong to a ManagedResource, as far as is known."""
+        namespace, uid = resource.metadata.namespace, resource.metadata.uid
+        share = self._shares.get(self._place(namespace))
+        if share is None:
+            return set()
+        return {entry.key.name for entry in share.store.by_owner(uid) if not entry.meta.deleting}
+
     async def _delete(self, store: Store, key: Key) -> None:
-        with suppress(NotFound):
+        known = store.get(key)
+        try:
             known = await self._release(store, key)
             if not known.meta.deleting:
                 options = request.DeleteOptions(known.uid, known.meta.resource_version)
                 await self._client.send(request.delete(ConfigMap, key, options))
+            is_gone = not known.meta.finalizers
+        except NotFound:
+            is_gone = True
+        if is_gone and known is not None:
+            store.note_delete(key, known.uid)
 
     async def _release(self, store: Store, key: Key) -> Entry:
         """Remove the finalizer from a shard; return it as it is then."""
@@ -178,7 +192,7 @@ class ShardStore:
             self._in_flight.discard(key)
 
     def _store(self, namespace: str) -> Store:
-        place = namespace if namespace in self._namespaces else ""
+        place = self._place(namespace)
         share = self._shares.get(place)
         if share is None:
             share = self._cache.store(
@@ -187,6 +201,9 @@ class ShardStore:
             self._shares[place] = share
             share.listen(self._changed, own_writes=False)
         return share.store
+
+    def _place(self, namespace: str) -> str:
+        return namespace if namespace in self._namespaces else ""
 
     def _changed(self, old: Entry | None, new: Entry | None) -> None:
         changed = new or old
@@ -215,7 +232,8 @@ class Placed:
     inline: Sequence[ObjectReference]
     """The objects that fit into it, and the shards that list the others."""
     obsolete: Sequence[ObjectReference]
-    """Shards it named so far: it does until they are deleted, for else a crash would leave them."""
+    """Shards it named so far, or that an earlier process wrote and did not come to name: they are
+    named until they are deleted, for else a crash would leave them."""
 
     @property
     def entries(self) -> Sequence[ObjectReference]:
@@ -268,7 +286,7 @@ async def place(
         if name not in pass_.state.shards:
             await _write(pass_, shards, label, name, entries)
     before = shards_in(pass_.resource.status.resources, obsolete=True)
-    unnamed = {*before, *pass_.state.shards}.difference(names)
+    unnamed = {*before, *pass_.state.shards, *shards.of(pass_.resource)}.difference(names)
     return Placed(
         [*parts.inline, *(shard_entry(Key(namespace, name)) for name in names)],
         [shard_entry(Key(namespace, name), obsolete=True) for name in sorted(unnamed)],
@@ -297,7 +315,7 @@ async def restore_shards(pass_: Pass, shards: ShardStore, label: str, *, replace
 async def release_shards(pass_: Pass, shards: ShardStore) -> None:
     """Let all shards go with their ManagedResource; raises what `ShardStore.release` raises."""
     named = shards_in(pass_.resource.status.resources, obsolete=True)
-    for name in sorted({*named, *pass_.state.shards}):
+    for name in sorted({*named, *pass_.state.shards, *shards.of(pass_.resource)}):
         await shards.release(Key(pass_.key.namespace, name))
 
 

@@ -135,6 +135,23 @@ async def test_a_companion_that_is_deleted_is_held_until_another_has_its_content
     await keeping.cluster.gone(ConfigMap, first)
 
 
+async def test_a_companion_that_no_status_came_to_name_is_deleted(keeping: Keeping) -> None:
+    """As a process leaves one behind that ends between two writes, if the next decides otherwise."""
+    _, second = await declared(keeping)
+    written = await keeping.find(ConfigMap, second)
+    same = ("namespace", "labels", "ownerReferences", "finalizers")
+    metadata = {name: written["metadata"][name] for name in same}
+    head = {"apiVersion": "v1", "kind": "ConfigMap", "data": written["data"]}
+    await keeping.cluster.create({**head, "metadata": {**metadata, "name": "web-inventory-left"}})
+    await keeping.settle()
+    await keeping.change("web", secretRefs=[{"name": "two"}])
+    await keeping.settle()
+    await keeping.cluster.gone(ConfigMap, "web-inventory-left")
+    assert await keeping.exists(ConfigMap, *NAMES) == set(NAMES[4:])
+    assert (await keeping.conditions("web"))["Ready"] == "True/ResourcesHealthy"
+    assert len(await keeping.settle()) == 0
+
+
 async def test_a_companion_does_not_outlive_a_managed_resource_that_was_forced_away(
     keeping: Keeping,
 ) -> None:
