@@ -12,6 +12,7 @@ from certwright.kube.kinds import (
     Node,
     PersistentVolumeClaim,
     Pod,
+    Service,
     StatefulSet,
 )
 from certwright.testkit import Cluster, EmbeddedCluster
@@ -175,6 +176,23 @@ async def test_a_service_has_the_addresses_of_its_pods(embedded_cluster: Embedde
     await cluster.settle()
     [found] = await cluster.list(EndpointSlice)
     assert name not in {each["targetRef"]["name"] for each in found["endpoints"]}
+
+
+async def test_the_endpoints_of_a_deleted_service_go(embedded_cluster: EmbeddedCluster) -> None:
+    cluster = embedded_cluster
+    for name, selector in (("web", {"app": "web"}), ("by-hand", None)):
+        spec = {"ports": [{"port": 80}], **({"selector": selector} if selector else {})}
+        await cluster.create(
+            {"apiVersion": "v1", "kind": "Service", "metadata": {"name": name}, "spec": spec}
+        )
+    await cluster.create({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "by-hand"}})
+    await cluster.settle(*workload_controllers(cluster.namespace))
+    assert await cluster.names(Endpoints) == {"web", "by-hand"}
+    for name in ("web", "by-hand"):
+        await cluster.delete(Service, name)
+    await cluster.settle()
+    assert await cluster.names(Endpoints) == set()
+    assert await cluster.names(EndpointSlice) == set()
 
 
 async def test_a_pod_waits_until_the_claim_of_the_one_before_is_gone(

@@ -39,7 +39,7 @@ def endpoint_slice_controller(namespace: str, channel: Channel) -> Controller:
         owns=[select(EndpointSlice, namespace=namespace)],
         reads=[select(Pod, namespace=namespace), select(Endpoints, namespace=namespace)],
         channels=[channel],
-        rbac=[allow(Endpoints, "create", "patch")],
+        rbac=[allow(Endpoints, "create", "patch", "delete")],
         conditions=(),
     )
 
@@ -58,6 +58,8 @@ def pod_watcher(namespace: str, channel: Channel) -> Controller:
 
 async def _reconcile(ctx: Context, key: Key) -> Outcome:
     service = ctx.get(Service, key)
+    if service is None and (left := ctx.get(Endpoints, key)) is not None:
+        await ctx.delete(left)  # slices have an owner, these have none
     if service is None or not service["spec"].get("selector") or is_deleting(service):
         return DONE
     wanted = service["spec"]["selector"].items()
