@@ -20,6 +20,8 @@ GROWN_BYTES = 2 * 2**20
 GROWN_SHARE = 1 / 32
 """A process that has grown by less than both is left alone: it will need that again."""
 PERIOD_SECONDS = 10.0
+BUSY_PERIODS = 6
+"""After how many of them a process that was never seen at rest is trimmed all the same."""
 
 CYCLES_AFTER = 5_000
 """After how many new objects cycles are looked for: milliseconds of work, a MiB at most."""
@@ -33,8 +35,9 @@ _STATM = Path("/proc/self/statm")
 class MemoryTrimmer:
     """Gives memory back when every cache is complete, and whenever a process has grown and rests.
 
-    At rest, because trimming holds up the event loop: for some milliseconds per hundred MiB.
-    To be added to a manager.
+    At rest, because trimming holds up the event loop: for some milliseconds per hundred MiB. One
+    that is always busy is trimmed once a minute: else blocks of all sizes that come and go leave
+    more and more between them. To be added to a manager.
     """
 
     def __init__(self, manager: Manager) -> None:
@@ -44,11 +47,12 @@ class MemoryTrimmer:
         """Wait for the caches, release memory, and again whenever the process has grown."""
         await self._manager.cache.wait_synced()
         release_memory()
-        settled = resident_bytes()
+        settled, busy = resident_bytes(), 0
         while settled:
             await asyncio.sleep(PERIOD_SECONDS)
-            if self._manager.idle():
-                settled = trim_grown(settled)
+            busy += 1
+            if self._manager.idle() or busy >= BUSY_PERIODS:
+                settled, busy = trim_grown(settled), 0
 
 
 def release_memory() -> None:

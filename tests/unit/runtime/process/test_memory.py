@@ -79,7 +79,7 @@ from certwright.apiserver import ApiServer
 
 async def main():
     configure_logs(level="error")
-    memory.PERIOD_SECONDS = 0.01
+    memory.PERIOD_SECONDS, memory.BUSY_PERIODS = 0.01, BUSY_PERIODS
     at_work, finish = asyncio.Event(), asyncio.Event()
 
     async def reconcile(ctx, key):
@@ -109,10 +109,21 @@ asyncio.run(main())
 """
 
 
-def test_a_process_gives_memory_back_when_it_rests() -> None:
+def grown_at_work_and_at_rest(busy_periods: int) -> tuple[int, int]:
+    script = SETTLES.replace("BUSY_PERIODS\n", f"{busy_periods}\n")
     done = subprocess.run(  # what is frozen stays so: a process of its own
-        [sys.executable, "-c", SETTLES], capture_output=True, check=False, text=True
+        [sys.executable, "-c", script], capture_output=True, check=False, text=True
     )
     at_work, at_rest = map(int, done.stdout.split() or pytest.fail(done.stderr))
+    return at_work, at_rest
+
+
+def test_a_process_gives_memory_back_when_it_rests() -> None:
+    at_work, at_rest = grown_at_work_and_at_rest(busy_periods=100_000)
     assert at_work > 24
     assert at_rest < 8
+
+
+def test_a_process_that_never_rests_gives_memory_back_now_and_then() -> None:
+    at_work, _ = grown_at_work_and_at_rest(busy_periods=2)
+    assert at_work < 8
