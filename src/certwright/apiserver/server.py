@@ -147,7 +147,7 @@ class ApiServer:
         try:
             return self.handle(request, user)
         except ReviewsNeeded as needed:
-            first = needed
+            first = needed.with_traceback(None)  # which holds this frame, and the request
         try:
             return await self._reviewed(partial(self.handle, request, user), first)
         except TimeoutError:
@@ -158,7 +158,7 @@ class ApiServer:
         try:
             return self.watch(request, user)
         except ReviewsNeeded as needed:
-            first = needed
+            first = needed.with_traceback(None)  # which holds this frame, and the request
         try:
             return await self._reviewed(partial(self.watch, request, user), first)
         except TimeoutError:
@@ -173,7 +173,7 @@ class ApiServer:
                 try:
                     return attempt(reviews)
                 except ReviewsNeeded as more:
-                    needed = more
+                    needed = more.with_traceback(None)
 
     def handle(
         self, request: Request, user: UserInfo = ADMIN, reviews: ReviewLog | None = None
