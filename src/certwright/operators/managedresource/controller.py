@@ -37,7 +37,6 @@ from certwright.operators.managedresource.shards import (
     ResourceInventory,
     ShardStore,
     ShardUnwritten,
-    StatusUnwritten,
     drop_shards,
     place,
     read_inventory,
@@ -49,6 +48,7 @@ from certwright.operators.managedresource.status import (
     MANY,
     ConditionUpdate,
     Report,
+    StatusUnwritten,
     Update,
 )
 from certwright.runtime import DONE, WAIT, Backoff, Context, Entry, Outcome, again

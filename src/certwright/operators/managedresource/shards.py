@@ -44,7 +44,7 @@ from certwright.operators.managedresource import inventory, messages
 from certwright.operators.managedresource.input import Facts
 from certwright.operators.managedresource.inventory import recorded, ref_of
 from certwright.operators.managedresource.state import Pass
-from certwright.operators.managedresource.status import Update
+from certwright.operators.managedresource.status import StatusUnwritten, Update
 from certwright.runtime import Cache, Entry, Store, StoreHandle
 
 Touched: TypeAlias = Callable[[Key, str], None]
@@ -53,14 +53,6 @@ Touched: TypeAlias = Callable[[Key, str], None]
 
 class ShardUnwritten(Exception):
     """A shard cannot be written now: what it lists must not be created."""
-
-
-class StatusUnwritten(Exception):
-    """It could not be reported that a pass begins, so it does not; *error* is why."""
-
-    def __init__(self, error: ApiError | TransportError) -> None:
-        super().__init__(str(error))
-        self.error = error
 
 
 class ShardStore:
@@ -117,12 +109,7 @@ class ShardStore:
             return store.note_write(answer.body)
 
     async def delete(self, key: Key) -> None:
-        """Delete a shard, in the state that is known of it; one that is gone is fine.
-
-        Raises:
-            Conflict: it is in another state; look again.
-            ApiError, TransportError: it cannot be deleted now.
-        """
+        """Delete a shard, in the state that is known of it; raises what `release` raises."""
         self.forget(key)
         await self._delete(self._store(key.namespace), key)
 
@@ -131,7 +118,7 @@ class ShardStore:
 
         Raises:
             Conflict: it is in another state; look again.
-            ApiError, TransportError: it cannot be changed now.
+            ApiError, TransportError: it cannot be changed or deleted now.
         """
         self.forget(key)
         with suppress(NotFound):
@@ -143,12 +130,10 @@ class ShardStore:
         return known is not None and known.meta.deleting
 
     def of(self, resource: ManagedResource) -> set[str]:
-        """Return the names of the shards that belong to a ManagedResource, as far as is known."""
-        namespace, uid = resource.metadata.namespace, resource.metadata.uid
-        share = self._shares.get(self._place(namespace))
-        if share is None:
-            return set()
-        return {entry.key.name for entry in share.store.by_owner(uid) if not entry.meta.deleting}
+        """Return the names of the shards of a ManagedResource, as far as shards are watched."""
+        share = self._shares.get(self._place(resource.metadata.namespace))
+        owned = share.store.by_owner(resource.metadata.uid) if share is not None else ()
+        return {entry.key.name for entry in owned if not entry.meta.deleting}
 
     async def _delete(self, store: Store, key: Key) -> None:
         known = store.get(key)

@@ -20,9 +20,10 @@ import msgspec
 from certwright.api.managedresources import ObjectReference, ObjectStatus, ObjectSummary
 from certwright.apply import Action, ChangeSet, ObjectRef
 from certwright.apply.health import Health, Verdict
+from certwright.client import TransportError
 from certwright.client.request import Validation
 from certwright.keep import SetState
-from certwright.kube import JsonObject, format_time
+from certwright.kube import ApiError, JsonObject, format_time
 from certwright.kube.patches import create_merge_patch
 from certwright.operators.managedresource.inventory import object_key
 from certwright.runtime import Context
@@ -34,6 +35,14 @@ READY: Final = "Ready"
 """One line for people: whether all is well, and if not, why."""
 
 Status: TypeAlias = Literal["True", "False", "Unknown", "Progressing"]
+
+
+class StatusUnwritten(Exception):
+    """It could not be reported that a pass begins, so it does not; *error* is why."""
+
+    def __init__(self, error: ApiError | TransportError) -> None:
+        super().__init__(str(error))
+        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
