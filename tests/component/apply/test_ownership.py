@@ -182,6 +182,27 @@ async def test_what_is_expected_and_not_in_view_is_looked_for_before_it_is_creat
     assert await data(bench) == {"k": "theirs"}
 
 
+async def test_what_was_anothers_in_an_old_view_is_looked_at_before_it_is_left(
+    bench: Bench,
+) -> None:
+    """Another owner is gone, and the object was created again by us: it must not stay behind."""
+    await bench.apply(config_map("a"), owner=Owner(MARK, "theirs"))
+    read = bench.direct.read
+    before = await read(ConfigMap, Key(bench.cluster.namespace, "a"))
+    await bench.cluster.delete(ConfigMap, "a")
+    await bench.apply(config_map("a"), owner=OURS)
+    bench.restart()
+
+    async def old(resource: Resource, key: Key, *, fresh: bool = False) -> Any:
+        return await read(resource, key) if fresh else before
+
+    bench.direct.read = old
+    bench.direct.sees_all = False
+    changes = await bench.delete(config_map("a"), owner=OURS)
+    assert changes.entries[0].action is Action.DELETED
+    await bench.cluster.gone(ConfigMap, "a")
+
+
 async def test_what_went_before_our_eyes_is_created_again_without_a_look(bench: Bench) -> None:
     wanted = bench.placed(config_map("a", {"k": "ours"}))
     await bench.apply(wanted, owner=OURS)

@@ -15,6 +15,7 @@ from certwright.apply.engine.deleterules import (
     DeleteRules,
     claims_selector,
     is_overdue,
+    other_owner,
     propagation_for,
     reason_to_keep,
 )
@@ -154,11 +155,15 @@ async def _patiently(run: Removal, ref: ObjectRef, resource: Resource) -> Object
 
 
 async def _look(run: Removal, ref: ObjectRef, resource: Resource, *, fresh: bool) -> Live | None:
+    """Return an object; what would let it stay, that it is gone or another's, is asked for."""
     live = await run.cluster.read(resource, ref.key, fresh=fresh)
-    certain = fresh or run.cluster.sees_all or run.memory.was_deleted(resource, ref.key)
-    if live is None and not certain:
-        live = await run.cluster.read(resource, ref.key, fresh=True)
-    return live
+    if fresh or run.cluster.sees_all:
+        return live
+    if live is None:
+        in_doubt = not run.memory.was_deleted(resource, ref.key)
+    else:
+        in_doubt = bool(other_owner(live, run.owner))
+    return await run.cluster.read(resource, ref.key, fresh=True) if in_doubt else live
 
 
 async def _delete(run: Removal, ref: ObjectRef, resource: Resource, live: Live) -> ObjectOutcome:

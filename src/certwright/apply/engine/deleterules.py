@@ -39,12 +39,16 @@ async def reason_to_keep(
     the object on purpose. It is not if that owner exists and does not list it. What carries no
     mark was ours: marks can be removed, and earlier versions set none.
     """
+    other = other_owner(live, owner)
+    if owner is None or not other or await owner.state(other, ref) is OwnerState.RELEASED:
+        return rules.keep(ref, live)
+    return f"it belongs to {other} now"
+
+
+def other_owner(live: Live, owner: Owner | None) -> str:
+    """Return the mark of another owner on an object; empty if it has none."""
     marked = live.annotations.get(owner.annotation) if owner is not None else None
-    if owner is None or not marked or owner.owns(marked):
-        return rules.keep(ref, live)
-    if await owner.state(marked, ref) is OwnerState.RELEASED:
-        return rules.keep(ref, live)
-    return f"it belongs to {marked} now"
+    return "" if owner is None or not marked or owner.owns(marked) else marked
 
 
 def propagation_for(ref: ObjectRef) -> Propagation | None:
