@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from tests.support.faults.clocks import outlast_jumps
 
 from certwright.kube import JsonObject, Key
 from certwright.kube.kinds import ConfigMap, Deployment, Pod
@@ -78,13 +79,9 @@ async def life(cluster: EmbeddedCluster) -> None:
 
 async def long_life(cluster: EmbeddedCluster) -> None:
     """The same, with time for clocks that were set back to be right again."""
-    clock = cluster.clock
-    wall, monotonic = clock.now(), clock.monotonic()
     await life(cluster)
     before = await cluster.names(ConfigMap)
-    passed = timedelta(seconds=clock.monotonic() - monotonic)
-    set_back = max(passed - (clock.now() - wall), timedelta())  # by hours, if it was set back often
-    await cluster.advance(seconds=(set_back + timedelta(hours=3)).total_seconds())
+    await outlast_jumps(cluster)
     assert len(await cluster.names(ConfigMap)) == 2 <= len(before)
 
 

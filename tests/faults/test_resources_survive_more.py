@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.support.faults.clocks import outlast_jumps
 from tests.support.faults.resourcescenarios import (
     GIZMOS,
     HELD,
@@ -72,8 +73,6 @@ FALL_BACK = {f"{PREFIX}/mode": "FallBack"}
 TAKEN = {f"{OURS}/take-over": "true"}
 RECREATED = {f"{PREFIX}/delete-on-invalid-update": "true"}
 SPACE = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "space"}}
-CLOCKS_ARE_RIGHT = timedelta(hours=3)
-"""Longer than clocks are ever set back in a storm."""
 
 SCENARIOS: dict[Scenario, tuple[Any, ...]] = {}
 
@@ -469,7 +468,7 @@ async def deleted_by_force(cluster: EmbeddedCluster) -> None:
     await hold_up_a_deletion(cluster)
     await done(cluster)
     await annotate(cluster, "api", **{f"{OURS}/force-delete": "true"})
-    await cluster.advance(seconds=CLOCKS_ARE_RIGHT.total_seconds())
+    await outlast_jumps(cluster)
 
 
 @scenario
@@ -525,7 +524,7 @@ async def contents_rotated(cluster: EmbeddedCluster) -> None:
         await cluster.advance(minutes=15)
         used = rollout(text)[0]["metadata"]["name"]
         assert await cluster.find(ConfigMap, used) is not None
-    await cluster.advance(seconds=CLOCKS_ARE_RIGHT.total_seconds())
+    await outlast_jumps(cluster)
 
 
 @scenario_with(operator(), token_requestor())

@@ -46,7 +46,7 @@ class VirtualClock:
 
     def __init__(self, loop: "VirtualLoop", start: datetime) -> None:
         self._loop = loop
-        self._start = start
+        self._start = self._before = start
 
     def now(self) -> datetime:
         """Return the simulated instant."""
@@ -58,7 +58,13 @@ class VirtualClock:
 
     def jump(self, by: timedelta) -> None:
         """Set the wall clock forward or back, as an administrator or NTP would."""
+        self._before = self.latest
         self._start += by
+
+    @property
+    def latest(self) -> datetime:
+        """The latest time that the wall clock has ever shown."""
+        return max(self._before, self.now())
 
 
 class _Task(asyncio.Task[Any]):
