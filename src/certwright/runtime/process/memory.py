@@ -29,6 +29,10 @@ SURVIVORS_AFTER = 3
 """After how many such looks those who survived them are looked at: after Python's ten, that took
 30 ms in the pass over a large set."""
 
+LARGE_BYTES = 128 * 1024
+"""Blocks of that size, such as bodies of lists, are returned to the machine when they are freed."""
+_M_MMAP_THRESHOLD = -3
+
 _STATM = Path("/proc/self/statm")
 
 
@@ -45,6 +49,7 @@ class MemoryTrimmer:
 
     async def run(self) -> None:
         """Wait for the caches, release memory, and again whenever the process has grown."""
+        return_large_blocks()
         await self._manager.cache.wait_synced()
         release_memory()
         settled, busy = resident_bytes(), 0
@@ -53,6 +58,16 @@ class MemoryTrimmer:
             busy += 1
             if self._manager.idle() or busy >= BUSY_PERIODS:
                 settled, busy = trim_grown(settled), 0
+
+
+def return_large_blocks() -> None:
+    """Have large blocks be returned when they are freed, however large others were before them.
+
+    By itself glibc raises that limit to the largest that was freed so far, up to 32 MiB; smaller
+    ones are then left behind as holes. In a soak of ``certwright up`` that was 30 MiB of 225.
+    """
+    if (libc := _libc()) is not None and hasattr(libc, "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, LARGE_BYTES)
 
 
 def release_memory() -> None:
@@ -89,7 +104,9 @@ def resident_bytes() -> int:
 
 
 def _trim() -> None:
-    if sys.platform == "linux":
-        libc = ctypes.CDLL(None)
-        if hasattr(libc, "malloc_trim"):  # glibc has it, musl has not
-            libc.malloc_trim(0)
+    if (libc := _libc()) is not None and hasattr(libc, "malloc_trim"):  # musl has it not
+        libc.malloc_trim(0)
+
+
+def _libc() -> ctypes.CDLL | None:
+    return ctypes.CDLL(None) if sys.platform == "linux" else None

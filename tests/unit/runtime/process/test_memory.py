@@ -69,6 +69,31 @@ def test_cycles_are_looked_for_less_often_than_python_does_and_never_more_often_
         gc.set_threshold(*told)
 
 
+HOLES = """
+import sys
+from certwright.runtime.process.memory import resident_bytes, return_large_blocks
+if "returned" in sys.argv:
+    return_large_blocks()
+b"x" * (16 * 2**20)  # glibc takes it for the new limit when it is freed
+large, small = [], []
+for number in range(64):
+    large.append(b"x" * (512 * 1024 + number))
+    small.append(b"x" * (96 * 1024 + number))
+before = resident_bytes()
+del large
+print((before - resident_bytes()) // 2**20)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="about the allocator of Linux")
+@pytest.mark.parametrize(("arguments", "returned"), [([], False), (["returned"], True)])
+def test_large_blocks_leave_no_holes(arguments: list[str], *, returned: bool) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HOLES, *arguments], capture_output=True, check=True, text=True
+    )
+    assert (int(done.stdout) > 24) == returned
+
+
 SETTLES = """
 import asyncio
 from certwright.client import Client
