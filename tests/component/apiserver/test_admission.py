@@ -2,12 +2,14 @@
 
 import asyncio
 import base64
+import gc
 from datetime import timedelta
 
 import orjson
 import pytest
 
 from certwright.apiserver.http.certs import TestAuthority
+from certwright.apiserver.webhooks.reviews import ReviewsNeeded
 from certwright.kube import ApiError, InternalError, JsonObject, Key, ServerTimeout
 from certwright.kube.kinds import ConfigMap
 from certwright.testkit import EmbeddedCluster
@@ -71,6 +73,25 @@ async def test_mutation(embedded_cluster: EmbeddedCluster) -> None:
     made = await client.create(config_map(x="1"))
     assert made["data"] == {"x": "1", "by": "hook"}
     assert (await client.get(ConfigMap, KEY))["data"] == {"x": "1", "by": "hook"}
+
+
+async def test_a_reviewed_request_is_let_go_with_its_answer(
+    embedded_cluster: EmbeddedCluster,
+) -> None:
+    client = embedded_cluster.client
+    for kind in ("Mutating", "Validating"):
+        await client.create(configuration(kind))
+    embedded_cluster.webhooks.register(answer, service="ns/hook/a")
+    was_enabled = gc.isenabled()
+    gc.collect()
+    gc.disable()
+    try:
+        await client.create(config_map(x="1"))
+        held = [one for one in gc.get_objects() if isinstance(one, ReviewsNeeded)]
+    finally:
+        if was_enabled:
+            gc.enable()
+    assert held == [], "cycles hold them, and with them all of the request"
 
 
 async def test_what_a_reinvoked_webhook_changes_counts(embedded_cluster: EmbeddedCluster) -> None:

@@ -144,6 +144,30 @@ def test_all_that_ask_during_a_read_share_the_next(
     assert served.asked.count("/apis") == 2
 
 
+def test_a_read_that_fails_tells_nothing_to_those_that_wait(
+    loop: VirtualLoop, served: Served, discovery: Discovery
+) -> None:
+    good = served.documents["/apis"]
+    served.documents["/apis"] = {"items": "x"}
+
+    async def in_vain() -> None:
+        with pytest.raises(BadResponse):
+            await discovery.resource_for(GREETING.gvk)
+
+    async def and_then_well() -> None:
+        await in_vain()
+        served.documents["/apis"] = good
+
+    async def all_at_once() -> Resource:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(in_vain())
+            group.create_task(and_then_well())
+            found = group.create_task(discovery.resource_for(GREETING.gvk))
+        return found.result()
+
+    assert loop.run_until_complete(all_at_once()) == GREETING
+
+
 def test_many_kinds_that_do_not_exist_are_no_flood(
     loop: VirtualLoop, served: Served, discovery: Discovery
 ) -> None:
