@@ -1,6 +1,6 @@
 """The Secret that holds the key of all digests: made once, and made again if it is deleted.
 
-Whoever holds the key could try contents against the digests on workloads, so it is in a Secret of
+Those who hold the key could try contents against the digests on workloads, so it is in a Secret of
 its own, in the namespace of the operator. If it is lost while the operator is down, a new key is
 made, and the contents of all workloads are recorded anew with it; none is restarted.
 """
