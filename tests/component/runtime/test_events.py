@@ -188,6 +188,29 @@ async def test_objects_that_come_one_by_one_are_no_crowd(world: World, recorder:
     assert len(await world.events()) == 100
 
 
+async def test_what_has_long_been_told_is_forgotten(world: World, recorder: Any) -> None:
+    for number in range(240):
+        recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
+        await world.rest(10)
+    assert len(recorder._series) <= 91, "those of a quarter of an hour"
+    assert len(recorder._notes) == len(recorder._series)
+    assert len(recorder._buckets) <= 31, "those of which an event was spent five minutes ago"
+    assert not recorder.count_dropped()
+
+
+@pytest.mark.parametrize(("minutes", "told"), [(14, [2]), (16, [1, 1])])
+async def test_repetitions_are_recognised_for_a_quarter_of_an_hour(
+    world: World, recorder: Any, minutes: float, told: list[int]
+) -> None:
+    recorder.record(OBJ, "Warning", "Failed", "not again")
+    await world.rest(minutes * 60)
+    recorder.record(numbered(2), "Warning", "Failed", "something else")
+    recorder.record(OBJ, "Warning", "Failed", "not again")
+    await world.rest(20)
+    about = [one for one in await world.events() if one["regarding"]["name"] == "a"]
+    assert [one.get("series", {}).get("count", 1) for one in about] == told
+
+
 async def test_an_object_whose_name_no_event_can_have_gets_its_events(
     world: World, recorder: Any
 ) -> None:

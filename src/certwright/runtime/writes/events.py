@@ -49,6 +49,9 @@ MAX_CROWDS = 256
 MAX_PENDING = 1000
 MAX_OBJECTS = 4096
 """How many are remembered to recognise repetitions; each costs three quarters of a KiB."""
+REMEMBERED_SECONDS = 900.0
+"""For how long after its last repetition an Event is remembered: most objects of which there is
+news are deleted some day, and of those there is never any again."""
 YIELDING = 3
 """For how many times as long as the last Event took to write the next one waits: a slow API
 server is left to work that matters more."""
@@ -179,6 +182,7 @@ class EventRecorder:
             series.count += 1
             series.last = now
             self._series[topic] = self._series.pop(topic)  # to the end
+            self._dirty[topic] = None
         elif len(self._dirty) >= MAX_PENDING or not self._admit(subject):
             self._dropped()
             return
@@ -190,9 +194,7 @@ class EventRecorder:
             else:
                 note = shorten(f"(combined from similar events) {note}", NOTE_BYTES)
             self._begin(topic, _Series(self._name(subject, now), note, now, now))
-            if len(self._series) > MAX_OBJECTS:
-                self._forget(next(iter(self._series)))
-        self._dirty[topic] = None
+            self._forget_old()
         self._wake.set()
 
     @property
@@ -263,7 +265,6 @@ class EventRecorder:
             if isinstance(error, NotFound) and not fresh:  # expired meanwhile: a new one begins
                 name = self._name(topic.subject, series.last)
                 self._begin(topic, _Series(name, series.note, series.last, series.last))
-                self._dirty[topic] = None
                 self._wake.set()
                 return
             if fresh:
@@ -300,6 +301,7 @@ class EventRecorder:
     def _begin(self, topic: _Topic, series: _Series) -> None:
         """Note an Event that is to be created."""
         self._series[topic] = series
+        self._dirty[topic] = None
         group = _group(topic.subject)
         self._waiting[group] = self._waiting.get(group, 0) + 1
 
@@ -317,6 +319,16 @@ class EventRecorder:
         name = f"{subject.name[:220]}.{stamp}"
         return f"{subject.kind.lower()}.{stamp}" if dns_subdomain_problems(name) else name
 
+    def _forget_old(self) -> None:
+        """Forget what has not been repeated for long, and the oldest of too many."""
+        long_ago = self._clock.monotonic() - REMEMBERED_SECONDS
+        while self._series:
+            topic, series = next(iter(self._series.items()))
+            waits = topic in self._dirty or series.written_at > long_ago
+            if waits and len(self._series) <= MAX_OBJECTS:
+                return
+            self._forget(topic)
+
     def _forget(self, topic: _Topic) -> None:
         series = self._series.pop(topic, None)
         if series is not None and not series.written:
@@ -332,8 +344,8 @@ class EventRecorder:
         full_at = self._buckets.pop(owner, now)
         spent = spend(full_at, now, self._burst)
         self._buckets[owner] = full_at if spent is None else spent
-        if len(self._buckets) > MAX_OBJECTS:
-            del self._buckets[next(iter(self._buckets))]
+        while len(self._buckets) > MAX_OBJECTS or next(iter(self._buckets.values())) <= now:
+            del self._buckets[next(iter(self._buckets))]  # one that is full needs no memory
         return spent is not None
 
     def _event(self, subject: _Subject, series: _Series) -> JsonObject:
