@@ -2,13 +2,14 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 import orjson
+from msgspec import Struct
 
-from certwright.apply.diff import ABSENT, Diff, FieldChange, render
+from certwright.apply.diff import ABSENT, NO_DIFF, Diff, FieldChange, render
 from certwright.apply.refs import ObjectRef
 from certwright.kube import JsonObject
 from certwright.kube.ownership import FieldSet
@@ -81,14 +82,13 @@ class UndoneField:
         return f"{self.path} by {self.manager}" if self.manager else self.path
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One object of a change set."""
 
     ref: ObjectRef
     action: Action
     reason: str = ""
-    diff: Diff = field(default_factory=Diff)
+    diff: Diff = NO_DIFF
     writer: LastWriter | None = None
     """Who wrote last besides us, where that explains the difference."""
     refused: bool = False

@@ -66,6 +66,9 @@ class Diff:
         return bool(self.changes)
 
 
+NO_DIFF: Final = Diff()
+
+
 def compare(old: JsonObject | None, new: JsonObject | None, *, limit: int = MAX_CHANGES) -> Diff:
     """Compare two versions of an object; None stands for its absence.
 

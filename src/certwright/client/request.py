@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 import orjson
+from msgspec import Struct
 
 from certwright.client.transport import Request
 from certwright.kube import JSON_PATCH, JsonObject, Key, Object, Resource, key_of
@@ -50,8 +51,7 @@ class Validation(StrEnum):
     IGNORE = "Ignore"
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(Struct, frozen=True, gc=False):
     """What every write may carry; the defaults are what a controller wants."""
 
     field_manager: str = ""

@@ -8,10 +8,11 @@ per period. So are the pods of Deployments whose template does not carry it.
 import asyncio
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Final
 
 import orjson
+from msgspec.structs import replace
 
 from certwright.apply import Live, ObjectRef
 from certwright.apply.engine.blockers import lasting_events_text

@@ -5,7 +5,6 @@ they do not know, so they are never sent back whole: writes are patches and appl
 """
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, ClassVar, NamedTuple, TypeAlias, TypeVar
 
@@ -35,8 +34,7 @@ class Key(NamedTuple):
         return cls(namespace, name)
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class GroupVersionKind:
+class GroupVersionKind(Struct, frozen=True, order=True, gc=False):
     """A kind as manifests spell it."""
 
     group: str
@@ -68,8 +66,7 @@ class GroupVersionResource(NamedTuple):
     resource: str
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Resource:
+class Resource(Struct, frozen=True, order=True, gc=False, cache_hash=True):
     """A kind together with how the API server serves it; hashable, and compared by all fields."""
 
     group: str

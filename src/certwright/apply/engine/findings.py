@@ -5,12 +5,15 @@ Definitions and namespaces may arrive in the same pass as the objects that need 
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from certwright.apply.changeset import Action, Change, FieldConflict, LastWriter, UndoneField
 from certwright.apply.cluster import Live
-from certwright.apply.diff import Diff, compare
+from certwright.apply.diff import NO_DIFF, Diff, compare
 from certwright.apply.engine.declared import Declared
 from certwright.apply.kinds import UnknownKind
 from certwright.apply.refs import ObjectRef
@@ -34,8 +37,7 @@ _HOLDER: Final = re.compile(r'^conflict with "([^"]*)"(?: with subresource "([^"
 """How the server names the manager of a field in the causes of a conflict."""
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectOutcome:
+class ObjectOutcome(Struct, frozen=True):
     """What became of one object."""
 
     entry: Change
@@ -46,7 +48,7 @@ class ObjectOutcome:
 
 def created(ref: ObjectRef, live: Live | None, *, dry_run: bool) -> ObjectOutcome:
     """Report a new object; what would be created is shown, what was created can be read."""
-    diff = Diff()
+    diff = NO_DIFF
     if dry_run and live is not None:
         declared = {name: part for name, part in live.obj.items() if name != "status"}
         diff = compare(None, declared)

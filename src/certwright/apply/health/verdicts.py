@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Literal
 
+from msgspec import Struct
+
 from certwright.apply.refs import ObjectRef
 
 _MOST_NAMED: Final = 10
@@ -25,8 +27,7 @@ class Health(StrEnum):
     HEALTHY = "Healthy"
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True, gc=False):
     """How one object is, with the reason and message for a condition."""
 
     ref: ObjectRef

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from certwright.apply.manifests.limits import Budget, LimitExceeded
 from certwright.apply.manifests.scalars import json_number
@@ -35,8 +35,7 @@ class Document:
     duplicates: tuple[DuplicateKey, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Chunk:
+class _Chunk(NamedTuple):
     """The text of a document and the line it begins at."""
 
     text: str

@@ -2,8 +2,9 @@
 
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from certwright.apply import Action, Change, ChangeSet
 from certwright.cli.apply.inputs import ManifestFiles

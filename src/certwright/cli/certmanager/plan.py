@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from msgspec import structs
+
 from certwright.api.certmanagerdeployments import GROUP
 from certwright.apply import Action, ChangeSet
 from certwright.apply.diff import FieldChange
@@ -57,7 +59,7 @@ async def plan(target: Target, path: str, folder: Path, output: Output) -> int:
 def without_digests(changes: ChangeSet) -> ChangeSet:
     """Return changes for people: that the digest of each object differs follows from the rest."""
     return ChangeSet.of(
-        replace(one, diff=replace(one.diff, changes=_others(one.diff.changes)))
+        structs.replace(one, diff=replace(one.diff, changes=_others(one.diff.changes)))
         for one in changes.entries
     )
 
@@ -65,7 +67,9 @@ def without_digests(changes: ChangeSet) -> ChangeSet:
 def without_contents(changes: ChangeSet) -> ChangeSet:
     """Return changes without the fields of new objects: a first installation has thousands."""
     return ChangeSet.of(
-        replace(one, diff=replace(one.diff, changes=())) if one.action is Action.CREATED else one
+        structs.replace(one, diff=replace(one.diff, changes=()))
+        if one.action is Action.CREATED
+        else one
         for one in changes.entries
     )
 

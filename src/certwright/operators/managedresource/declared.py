@@ -17,6 +17,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import orjson
+from msgspec import Struct
 
 from certwright.api import resourcekeys as keys
 from certwright.apply import Manifest, ManifestError, ObjectRef, ReadLimits, read_secret
@@ -106,8 +107,7 @@ class DecodedSecret:
     contents: tuple[Content, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestObject:
+class ManifestObject(Struct, frozen=True):
     """An object that is wanted, in the namespace where it belongs."""
 
     ref: ObjectRef

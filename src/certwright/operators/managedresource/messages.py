@@ -8,8 +8,10 @@ Secret from `input`, and the text of a condition without a message from `status`
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from certwright.api import resourcekeys as keys
 from certwright.apply import Action, Change, ChangeSet, ObjectRef, SetChanges

@@ -6,8 +6,10 @@ operator; only what it reads from its stores is read from the servers here.
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
+
+from msgspec.structs import replace
 
 from certwright.api import resourcekeys as keys
 from certwright.api.managedresources import ManagedResource, ObjectReference

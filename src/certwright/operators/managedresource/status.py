@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from certwright.api.managedresources import ObjectReference, ObjectStatus, ObjectSummary
 from certwright.apply import Action, ChangeSet, ObjectRef
@@ -45,8 +46,7 @@ class StatusUnwritten(Exception):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionUpdate:
+class ConditionUpdate(Struct, frozen=True, gc=False):
     """What is to be said about one aspect of a ManagedResource now."""
 
     type: str

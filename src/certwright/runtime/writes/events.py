@@ -50,8 +50,7 @@ MAX_PENDING = 1000
 MAX_OBJECTS = 4096
 """How many are remembered to recognise repetitions; each costs three quarters of a KiB."""
 REMEMBERED_SECONDS = 900.0
-"""For how long after its last repetition an Event is remembered: most objects of which there is
-news are deleted some day, and of those there is never any again."""
+"""For how long after its last repetition: most objects are deleted some day."""
 YIELDING = 3
 """For how many times as long as the last Event took to write the next one waits: a slow API
 server is left to work that matters more."""
@@ -135,10 +134,8 @@ class EventRecorder:
         dropped: Callable[[], None] = lambda: None,
         burst: int = BURST,
     ) -> None:
-        self._burst = burst
-        self._most_notes = MAX_NOTES * burst // BURST
-        self._client = client
-        self._clock = clock
+        self._burst, self._most_notes = burst, MAX_NOTES * burst // BURST
+        self._client, self._clock = client, clock
         self._controller = controller
         self._instance = instance[:128]
         self._dropped = dropped
@@ -324,8 +321,8 @@ class EventRecorder:
         long_ago = self._clock.monotonic() - REMEMBERED_SECONDS
         while self._series:
             topic, series = next(iter(self._series.items()))
-            waits = topic in self._dirty or series.written_at > long_ago
-            if waits and len(self._series) <= MAX_OBJECTS:
+            recent = topic in self._dirty or series.written_at > long_ago
+            if recent and len(self._series) <= MAX_OBJECTS:
                 return
             self._forget(topic)
 
