@@ -130,6 +130,7 @@ class Cache:
         self._field_managers = tuple(field_managers) or (client.field_manager,)
         self._rng = rng or new_rng()
         self._informers: dict[View, Informer] = {}
+        self._by_resource: dict[Resource, tuple[Informer, ...]] = {}
         self._group: asyncio.TaskGroup | None = None
 
     def store(  # noqa: PLR0913 - a declaration: each keyword is one part of a view
@@ -173,6 +174,7 @@ class Cache:
         informer = self._informers.get(view)
         if informer is None:
             informer = self._informers[view] = self._informer(view)
+            self._by_resource[view.resource] = (*self._of(view.resource), informer)
             if self._group is not None:
                 informer.start(self._group)
         for name, values in (indexes or {}).items():
@@ -196,8 +198,14 @@ class Cache:
 
     def _release(self, informer: Informer) -> None:
         informer.shares -= 1
+        resource = informer.view.resource
         if not informer.shares:
             del self._informers[informer.view]
+            others = tuple(one for one in self._of(resource) if one is not informer)
+            if others:
+                self._by_resource[resource] = others
+            else:
+                del self._by_resource[resource]
             informer.stop()
 
     async def run(self) -> None:
@@ -277,7 +285,8 @@ class Cache:
         self.note_write(resource, response.body, writer=0)
         if now.uid == uid and now.resource_version == version:
             return
-        entries = (informer.store.get(key) for informer in self._of(resource) if writer)
+        known = self._of(resource) if writer else ()
+        entries = (informer.store.get(key) for informer in known)
         if now.uid != uid or not any(
             entry.writer == writer and entry.meta.resource_version == now.resource_version
             for entry in entries
@@ -285,10 +294,8 @@ class Cache:
         ):
             raise Conflict(f"{resource.kind} {key} changed; the cache has not seen the change yet")
 
-    def _of(self, resource: Resource) -> list[Informer]:
-        return [
-            informer for informer in self._informers.values() if informer.view.resource == resource
-        ]
+    def _of(self, resource: Resource) -> tuple[Informer, ...]:
+        return self._by_resource.get(resource, ())
 
 
 class _Identity(Struct, rename="camel"):

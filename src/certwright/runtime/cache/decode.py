@@ -300,8 +300,8 @@ def own_entries(value: bytes, managers: frozenset[bytes]) -> bytes:
     else:
         return b""
     try:
-        entries = _ENTRIES.decode(value)
-        own = [bytes(e) for e in entries if orjson.dumps(_ENTRY.decode(e).manager) in managers]
+        named = zip(_ENTRIES.decode(value), _NAMES.decode(value), strict=True)
+        own = [bytes(e) for e, name in named if orjson.dumps(name.manager) in managers]
         own = [_TIME.sub(b"", one, count=1) for one in own]
     except msgspec.ValidationError:
         return b""
@@ -360,7 +360,7 @@ class _Part(Struct):
 
 
 _ENTRIES = msgspec.json.Decoder(list[msgspec.Raw])
-_ENTRY = msgspec.json.Decoder(_ManagerName)
+_NAMES = msgspec.json.Decoder(list[_ManagerName])
 _DELETED = msgspec.json.Decoder(_Deleted)
 _ENVELOPE = msgspec.json.Decoder(_Envelope)
 _LOOSE = msgspec.json.Decoder(_Loose)
