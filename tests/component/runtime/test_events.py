@@ -192,14 +192,14 @@ async def test_what_has_long_been_told_is_forgotten(world: World, recorder: Any)
     for number in range(240):
         recorder.record(numbered(number), "Normal", "Issued", "Succeeded signing")
         await world.rest(10)
-    assert len(recorder._series) <= 91, "those of a quarter of an hour"
+    assert len(recorder._series) <= 61, "those of ten minutes"
     assert len(recorder._notes) == len(recorder._series)
     assert len(recorder._buckets) <= 31, "those of which an event was spent five minutes ago"
     assert not recorder.count_dropped()
 
 
-@pytest.mark.parametrize(("minutes", "told"), [(14, [2]), (16, [1, 1])])
-async def test_repetitions_are_recognised_for_a_quarter_of_an_hour(
+@pytest.mark.parametrize(("minutes", "told"), [(9, [2]), (11, [1, 1])])
+async def test_repetitions_are_recognised_for_ten_minutes(
     world: World, recorder: Any, minutes: float, told: list[int]
 ) -> None:
     recorder.record(OBJ, "Warning", "Failed", "not again")
