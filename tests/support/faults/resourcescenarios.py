@@ -194,7 +194,9 @@ def refuse_in_turn(calm: Any) -> Iterator[Any]:
         yield At(writes={number: faults[number % len(faults)]})
 
 
-def survive(play: Scenario, *tortures: Any, operators: Any = None, most: Any = None) -> Any:
+def survive(
+    play: Scenario, *tortures: Any, operators: Any = None, most: Any = None, **budget: int
+) -> Any:
     """Play a scenario under tortures; return how often. It needs the operator, or more than that."""
     chosen = operators or operator()
-    return survives(watched(play), chosen, *tortures, ignore=PASSING, most=most)
+    return survives(watched(play), chosen, *tortures, ignore=PASSING, most=most, **budget)

@@ -52,6 +52,8 @@ class Play:
     """Fields of the end state that may differ, as ``Kind.path.to.field``."""
     meddle: Scenario | None = None
     """What another client does at random moments of a storm; the end must be the same."""
+    extra_writes: int = EXTRA_WRITES_PER_FAULT
+    """How many writes more than in calm weather each fault may cost."""
     metrics: Metrics = field(default_factory=Metrics, repr=False, compare=False)
     """What all runs count together: it is not read, and setting it up anew takes time."""
 
@@ -79,7 +81,9 @@ class Run:
     failure: str = ""
     """What went wrong when the run did not reach its end."""
 
-    def differences_from(self, calm: "Run") -> list[str]:
+    def differences_from(
+        self, calm: "Run", extra_writes: int = EXTRA_WRITES_PER_FAULT
+    ) -> list[str]:
         """Return what is wrong with this run, given how the calm one went."""
         if self.failure:
             return [self.failure]
@@ -87,7 +91,7 @@ class Run:
         if self.event_faults:  # a controller that sees old news may act on it again and again
             return found
         made, enough = (run.writes - run.announcements for run in (self, calm))
-        extra = EXTRA_WRITES_PER_FAULT * self.faults + EXTRA_WRITES_FOR_ORDER
+        extra = extra_writes * self.faults + EXTRA_WRITES_FOR_ORDER
         if made > enough * (1 + self.stale_restarts) + extra:
             found.append(f"{made} writes, where {enough} do it in calm weather")
         return found
@@ -204,7 +208,7 @@ def simulate(
     runs = []
     for seed in chosen:
         result = storm(play, seed)
-        judge(result, calm, str(seed), f"the storm of seed {seed}", replay)
+        judge(play, result, calm, str(seed), f"the storm of seed {seed}", replay)
         runs.append(result)
     return Campaign(
         len(runs),
@@ -221,9 +225,9 @@ def expect_calm(calm: Run) -> None:
         raise SimulationFailed(f"the scenario fails in calm weather: {calm.failure}")
 
 
-def judge(result: Run, calm: Run, name: str, plan: str, replay: Replay | None) -> None:
+def judge(play: Play, result: Run, calm: Run, name: str, plan: str, replay: Replay | None) -> None:
     """Raise if a run did not end like the calm one, with what it takes to see it again."""
-    wrong = result.differences_from(calm)
+    wrong = result.differences_from(calm, play.extra_writes)
     if replay is not None:
         wrong += replay.compare(result.digest)
     if not wrong:

@@ -26,7 +26,15 @@ from certwright.testkit.faults.faults import (
     Unreachable,
 )
 from certwright.testkit.faults.replay import Replay
-from certwright.testkit.faults.simulation import Play, Run, Scenario, expect_calm, judge, run
+from certwright.testkit.faults.simulation import (
+    EXTRA_WRITES_PER_FAULT,
+    Play,
+    Run,
+    Scenario,
+    expect_calm,
+    judge,
+    run,
+)
 
 Torture: TypeAlias = Callable[[Run], Iterator[Plan]]
 """Given a calm run, yields one plan for every point at which it could have gone wrong."""
@@ -38,19 +46,20 @@ def survives(
     *tortures: Torture,
     ignore: Sequence[str] = (),
     most: int | None = None,
+    extra_writes: int = EXTRA_WRITES_PER_FAULT,
 ) -> int:
     """Require that the scenario ends the same whatever happens on the way.
 
     Returns how many runs that took. *ignore* names fields that may differ between runs, as
     ``Kind.path.to.field``. With *most*, of each torture only so many points are tried, evenly
-    spread, unless ``--certwright-seeds`` asks for a campaign. ``--certwright-replay`` plays only
-    the run it names. Raises `SimulationFailed` if a run ended otherwise. The message holds the
-    command to replay it.
+    spread, unless ``--certwright-seeds`` asks for a campaign. Each fault may cost *extra_writes*
+    more than a calm run makes. ``--certwright-replay`` plays only the run it names. Raises
+    `SimulationFailed` if a run ended otherwise. The message holds the command to replay it.
     """
     chosen = (
         (controllers,) if isinstance(controllers, Controller | Operator) else tuple(controllers)
     )
-    play = Play(scenario, chosen, ignore)
+    play = Play(scenario, chosen, ignore, extra_writes=extra_writes)
     calm = run(play)
     expect_calm(calm)
     replay = Replay.asked_for()
@@ -60,7 +69,7 @@ def survives(
         for number, plan in plans if replay else _spread(plans, most):
             name = f"{torture.__name__}/{number}"
             if replay is None or replay.name == name:
-                judge(run(play, plan), calm, name, str(plan), replay)
+                judge(play, run(play, plan), calm, name, str(plan), replay)
                 runs += 1
     return runs
 
