@@ -608,8 +608,8 @@ COSTLY = {
     # A pass whose status is refused is repeated until the cache has seen why, ever more seldom;
     # each time, two objects are refused whose definition is just being deleted.
     definition_and_back: {"extra_writes": 20},
-    # Two controllers write one Secret; a new process has to find that out once more.
-    token_kept: {"extra_writes": 30},
+    # Two controllers write one Secret; a new process has to find that out from the beginning.
+    token_kept: {"extra_writes": 64},
 }
 
 
