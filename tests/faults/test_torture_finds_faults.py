@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +130,15 @@ def test_what_another_client_adds_and_is_not_undone() -> None:
     plans = [At(requests={number: Meddle()}) for number in range(1, calm.requests + 1)]
     found = [wrong for plan in plans for wrong in run(play, plan).differences_from(calm)]
     assert "ConfigMap default/copy.data.theirs: unexpected '1'" in found
+
+
+def test_a_fault_may_cost_as_many_writes_as_the_scenario_says() -> None:
+    calm = run(Play(one_secret, (Controller(Secret, keep_a_copy, owns=[ConfigMap]),)))
+    hit = replace(calm, writes=calm.writes + 7, faults=1)
+    assert hit.differences_from(calm) == [
+        f"{calm.writes + 7} writes, where {calm.writes} do it in calm weather"
+    ]
+    assert not hit.differences_from(calm, extra_writes=5)
 
 
 def test_a_campaign_tries_every_point(monkeypatch: pytest.MonkeyPatch) -> None:

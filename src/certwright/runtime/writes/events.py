@@ -50,7 +50,7 @@ MAX_PENDING = 1000
 MAX_OBJECTS = 4096
 """How many are remembered to recognise repetitions; each costs three quarters of a KiB."""
 REMEMBERED_SECONDS = 600.0
-"""For how long after the last repetition, as in client-go: most objects are deleted some day."""
+"""For how long after the last repetition: most objects are deleted some day."""
 YIELDING = 3
 """For how many times as long as the last Event took to write the next one waits: a slow API
 server is left to work that matters more."""
